@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls about stream capture. Questions never leave the process.
+ * Calls about stream capture. Queries never leave the process.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/capture/capture.h"
@@ -56,7 +56,7 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     return capture_end(s, phGraph);
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static CUresult ask(CUstream hStream, CUstreamCaptureStatus *status, struct capture_info *info) {
     struct stream *s;
@@ -103,7 +103,7 @@ CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *capture
     return cuStreamGetCaptureInfo_v2(hStream, captureStatus_out, id_out, NULL, NULL, NULL);
 }
 
-/* ---- what the next node comes behind --------------------------------------------------------- */
+/* ---- dependencies of the next node ----------------------------------------------------------- */
 
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies,
                                               const CUgraphEdgeData *dependencyData,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that ask what nodes of graphs do, and about the attributes of launches among them.
+ * Calls that query the parameters of nodes of graphs, and the launch attributes among them.
  */
 #include <string.h>
 
@@ -18,7 +18,8 @@ static CUresult leave(CUresult r) {
     return r;
 }
 
-/* A node of this kind; `out`: where its params go, not NULL. */
+/* Finds a node of this kind and takes graph_lock. `out`: the destination of the parameters, not
+ * NULL. */
 static CUresult enter(CUgraphNode handle, CUgraphNodeType type, const void *out,
                       struct graph_node **n) {
     CUresult r = ctx_enter_device();
@@ -29,7 +30,7 @@ static CUresult enter(CUgraphNode handle, CUgraphNodeType type, const void *out,
     return *n && (*n)->params.type == type ? CUDA_SUCCESS : leave(CUDA_ERROR_INVALID_VALUE);
 }
 
-/* ---- of one kind ----------------------------------------------------------------------------- */
+/* ---- nodes of one kind ----------------------------------------------------------------------- */
 
 static CUDA_KERNEL_NODE_PARAMS_v2 show_kernel(struct params_kernel *k) {
     const struct wire_launch *l = &k->launch;
@@ -140,7 +141,7 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out) {
     return leave(CUDA_SUCCESS);
 }
 
-/* ---- of any kind ----------------------------------------------------------------------------- */
+/* ---- nodes of any kind ----------------------------------------------------------------------- */
 
 static CUDA_MEMSET_NODE_PARAMS_v2 show_fill(const CUDA_MEMSET_NODE_PARAMS *m) {
     return (CUDA_MEMSET_NODE_PARAMS_v2){.dst = m->dst,
@@ -165,7 +166,7 @@ static void show(struct params *p, CUgraphNodeParams *out) {
     case CU_GRAPH_NODE_TYPE_HOST:
         out->host = (CUDA_HOST_NODE_PARAMS_v2){.fn = p->host.fn, .userData = p->host.userData};
         break;
-    case CU_GRAPH_NODE_TYPE_GRAPH: /* it is the node's, and nobody gives it away again */
+    case CU_GRAPH_NODE_TYPE_GRAPH: /* the node owns its graph, and ownership is never reported */
         out->graph.graph = p->child->handle;
         out->graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID;
         break;
@@ -212,7 +213,8 @@ static bool is_node_attribute(CUlaunchAttributeID id) {
     }
 }
 
-/* The value at a node for which the program set none: as a stream's, and as its kernel says. */
+/* The value of an attribute that the program did not set: the default of streams, or the kernel's
+ * own. */
 static CUkernelNodeAttrValue first_value(const struct params_kernel *k, CUlaunchAttributeID id) {
     CUkernelNodeAttrValue v = {.pad = {0}};
     const struct function *f = function_find(k->function);
@@ -247,7 +249,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     if (r) return r;
     CUlaunchAttribute a = {.id = attr, .value = *value};
     r = launch_params_set_attribute(&n->params.kernel, &a);
-    /* CUDA gives the handle there, whatever the declaration says. */
+    /* CUDA returns the node's handle in the value, although the declaration says const. */
     if (!r && attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&
         a.value.deviceUpdatableKernelNode.deviceUpdatable)
         memcpy((void *)(uintptr_t)value, &a.value, sizeof(a.value.deviceUpdatableKernelNode));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls about whole graphs, and about the edges in them.
+ * Calls about whole graphs, and about their edges.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
-/* The gate of all of these; leave when it gave CUDA_SUCCESS. */
+/* Every call about a graph enters here and takes graph_lock. After CUDA_SUCCESS the call ends with
+ * leave. */
 static CUresult enter(void) {
     CUresult r = ctx_enter_device();
     if (!r) lock_enter(&graph_lock);
@@ -63,7 +64,7 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
     return CUDA_SUCCESS;
 }
 
-/* What the calls do not do to graphs that allocate or free. */
+/* Refuses graphs that allocate or free memory, for the calls that do not support them. */
 static CUresult check_plain(const struct graph *g) {
     return graph_is_bound(g) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
@@ -158,12 +159,12 @@ CUresult cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeI
     return leave(CUDA_SUCCESS);
 }
 
-/* ---- drawn ----------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
-/* Says in whose words; the runtime adds it to whatever it is asked for. */
+/* Selects the runtime's names of types. The runtime adds this flag to all that it is asked for. */
 #define DOT_RUNTIME_TYPES (1u << 1)
 
-/* Every other flag asks for more of what a node does. */
+/* Any other flag asks for more detail about each node. */
 CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
     struct graph *g;
     CUresult r = enter_graph(hGraph, &g);
@@ -177,13 +178,13 @@ CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int fla
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* A list that goes into the program's arrays, which may be NULL and have room for `room`. Where
- * less comes than there is room for, the rest of the arrays is NULL. */
+/* A list that goes into the program's arrays, which may be NULL and hold `room` items. Where fewer
+ * items come, the rest of the arrays is set to NULL. */
 struct listing {
     CUgraphNode *first, *second;
     CUgraphEdgeData *data;
     size_t room, count;
-    bool lossy; /* something is left out that there is no array for */
+    bool lossy; /* an item was dropped because the caller passed no array for it */
 };
 
 static void list_item(struct listing *l, CUgraphNode first, CUgraphNode second,

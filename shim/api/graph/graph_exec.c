@@ -21,7 +21,7 @@
     (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | \
      CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
 
-/* ---- made and ended -------------------------------------------------------------------------- */
+/* ---- instantiation and destruction ----------------------------------------------------------- */
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
                                      unsigned long long flags) {
@@ -54,7 +54,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
     return instantiate(phGraphExec, hGraph, instantiateParams);
 }
 
-/* The stream is inside the parameters, and nothing is sent in it. */
+/* The stream is inside the parameters, and the call sends nothing in it. */
 CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUgraph hGraph,
                                            CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
     return instantiate(phGraphExec, hGraph, instantiateParams);
@@ -77,14 +77,14 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
     return r ? r : exec_destroy(hGraphExec);
 }
 
-/* ---- launched -------------------------------------------------------------------------------- */
+/* ---- launch ---------------------------------------------------------------------------------- */
 
 CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
     CUresult r = ctx_enter();
     if (r) return r;
     struct stream *s = stream_find(hStream);
     if (!s) return CUDA_ERROR_INVALID_HANDLE;
-    mem_tell(); /* of what making it executable took */
+    mem_tell(); /* reports the memory that instantiation allocated */
     return stream_captured(s) ? capture_refuse(s) : exec_launch(hGraph, s);
 }
 
@@ -96,7 +96,7 @@ CUresult cuGraphUpload(CUgraphExec hGraph, CUstream hStream) {
     return stream_captured(s) ? capture_refuse(s) : exec_upload(hGraph);
 }
 
-/* ---- asked about, switched ------------------------------------------------------------------- */
+/* ---- queries and switches -------------------------------------------------------------------- */
 
 static CUresult leave(CUresult r) {
     lock_leave(&graph_lock);
@@ -127,7 +127,7 @@ CUresult cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
     return leave(graphId ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Only these can be off. */
+/* Finds a node of a kind that can be disabled; NULL for others. */
 static struct graph_node *find_switch(const struct exec *e, CUgraphNode handle) {
     struct graph_node *n = graph_find_copy(e->graph, handle);
     if (!n) return NULL;
@@ -159,9 +159,9 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
     return leave(n ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* ---- changed --------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
-/* Takes the params over. */
+/* Sets a node's parameters and takes them over. */
 static CUresult set(CUgraphExec handle, CUgraphNode node, CUresult r, struct params *p) {
     if (r) return r;
     lock_enter(&graph_lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls about the books of memory that graphs allocate.
+ * Calls about the accounting of memory that graphs allocate.
  */
 #include <stdint.h>
 
@@ -29,7 +29,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
     return CUDA_SUCCESS;
 }
 
-/* A high watermark can be set, to 0 alone. */
+/* A high watermark can be set, but only to 0. */
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
     CUresult r = enter(device);
     if (r) return r;

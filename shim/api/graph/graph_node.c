@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that add nodes to graphs, or change what they do.
+ * Calls that add nodes to graphs, or change their parameters.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/api/graph/graph_params.h"
@@ -13,7 +13,7 @@
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
-/* ---- added ----------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 struct place {
     CUgraphNode *out;
@@ -38,7 +38,8 @@ static CUresult add(const struct place *at, CUresult r, struct params *p) {
     return r;
 }
 
-/* `make`: gives CUDA_SUCCESS and the node's params, p. `then`: with these, added. */
+/* Defines the body of a call that adds a node. `make`: fills the node's parameters p and returns a
+ * result. `then`: runs with them after the node was added. */
 #define ADD_THEN(data, make, then)                                                \
     struct params p;                                                              \
     CUresult r = ctx_enter_device();                                              \
@@ -161,9 +162,9 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
     return r;
 }
 
-/* ---- changed --------------------------------------------------------------------------------- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
-/* Takes the params over. */
+/* Sets a node's parameters and takes them over. */
 static CUresult set(CUgraphNode handle, CUresult r, struct params *p) {
     if (r) return r;
     lock_enter(&graph_lock);

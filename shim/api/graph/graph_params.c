@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading nodes' parameters.
+ * Reads the parameters of nodes.
  */
 #include "shim/api/graph/graph_params.h"
 
@@ -18,12 +18,12 @@
 #include "shim/transfer/fill.h"
 #include "shim/transfer/value.h"
 
-#define CHOICES_MAX 4096u /* bodies of one node */
+#define CHOICES_MAX 4096u /* graphs of one conditional node */
 
 CUresult graph_params_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *k, struct params *out) {
     CUDA_KERNEL_NODE_PARAMS_v2 longer = {0};
     if (!k) return CUDA_ERROR_INVALID_VALUE;
-    memcpy(&longer, k, sizeof(*k)); /* the first part of it */
+    memcpy(&longer, k, sizeof(*k)); /* the older structure is the first part of the newer one */
     return launch_params_of_node(&longer, out);
 }
 
@@ -85,7 +85,8 @@ CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership owners
     return r;
 }
 
-/* Where a graph can have memory: as a pool of pinned memory. */
+/* True for a place where a graph can allocate memory: the places that a pool of pinned memory may
+ * have. */
 static bool is_place(const CUmemLocation *l) {
     switch (l->type) {
     case CU_MEM_LOCATION_TYPE_DEVICE: return l->id == 0;
@@ -133,7 +134,8 @@ static bool bodies_ok(CUgraphConditionalNodeType type, unsigned int count) {
     }
 }
 
-/* The program fills the bodies afterwards, of which it gets the handles. */
+/* Reads a conditional node. The program gets the handles of the graphs in it, and fills them
+ * afterwards. */
 static CUresult read_choice(CUDA_CONDITIONAL_NODE_PARAMS *c, struct params *out) {
     if (!bodies_ok(c->type, c->size)) return CUDA_ERROR_INVALID_VALUE;
     *out = (struct params){

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What nodes do, from the structures of the driver's API. Each checks as the call would that does
- * it at once; what comes out is the caller's to give to a node, or to free.
+ * Reads the parameters of nodes from the structures of the driver's API. Each function checks them
+ * as the call that does the same at once. The caller gives the result to a node or frees it.
  */
 #ifndef SHIM_API_GRAPH_GRAPH_PARAMS_H
 #define SHIM_API_GRAPH_GRAPH_PARAMS_H
@@ -17,17 +17,18 @@ CUresult graph_params_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *b, struct para
 CUresult graph_params_event(CUgraphNodeType type, CUevent event, struct params *out);
 CUresult graph_params_child(CUgraph graph, CUgraphChildGraphNodeOwnership ownership,
                             struct params *out);
-/* With a current context; where the memory is, the node knows. */
+/* Needs a current context. The node stores where the memory is. */
 CUresult graph_params_alloc(const CUDA_MEM_ALLOC_NODE_PARAMS *a, struct params *out);
 CUresult graph_params_release(CUdeviceptr addr, struct params *out);
-/* Of any kind. CUDA_ERROR_NOT_SUPPORTED, said by name, for those that have no place here. */
+/* Reads a node of any kind. CUDA_ERROR_NOT_SUPPORTED, logged by name, for kinds that are not
+ * supported. */
 CUresult graph_params_any(CUgraphNodeParams *p, struct params *out);
-/* The same as of 13.4, from when on more of them say in which context they are: the streams that a
- * graph is launched in run them, whatever the context. CUDA_ERROR_INVALID_CONTEXT: there is none.
- */
+/* Reads the structure of CUDA 13.4 and later, in which more kinds name their context. The context
+ * is ignored, because the stream of a graph's launch runs them. CUDA_ERROR_INVALID_CONTEXT: it does
+ * not exist. */
 CUresult graph_params_newest(CUgraphNodeParams *p, struct params *out);
 
-/* What was not given to a node. */
+/* Frees parameters that were not given to a node. */
 void graph_params_free(struct params *p);
 
 #endif

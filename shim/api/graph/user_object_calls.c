@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls about the program's objects that graphs hold.
+ * Calls about user objects, which the program gives to graphs to hold.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
@@ -10,7 +10,8 @@
 
 #define COUNT_MAX 0x7fffffffu
 
-/* The gate of all of these; leave when it gave CUDA_SUCCESS. */
+/* Every call about a user object enters here and takes graph_lock. After CUDA_SUCCESS the call ends
+ * with leave. */
 static CUresult enter(unsigned int count) {
     CUresult r = ctx_enter_device();
     if (r) return r;
@@ -29,7 +30,7 @@ CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destro
                             unsigned int initialRefcount, unsigned int flags) {
     CUresult r = enter(initialRefcount);
     if (r) return r;
-    /* That the destructor runs at any time is the one way in which it can be asked for. */
+    /* The only mode that CUDA offers is that the destructor may run at any time. */
     if (!object_out || !destroy || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return leave(CUDA_ERROR_INVALID_VALUE);
     return leave(user_object_create(ptr, destroy, initialRefcount, object_out));
