@@ -11,7 +11,7 @@
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
 
-#define PORTABLE 8u /* blocks of a cluster that every device with clusters takes */
+#define PORTABLE 8u /* blocks of a cluster that every device with clusters supports */
 
 uint16_t cluster_flags(unsigned int x, unsigned int y, unsigned int z) {
     const unsigned int most = WIRE_CLUSTER_MAX - 1;
@@ -26,7 +26,7 @@ static uint32_t blocks_of(uint16_t flags) {
     return size;
 }
 
-/* Clusters that only some devices take. */
+/* True when the launch may have clusters that only some devices support. */
 static bool allows_any(const struct function *f, CUlaunchAttributePortableClusterMode mode) {
     return mode == CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT
                ? f->non_portable_cluster
@@ -38,7 +38,8 @@ static uint32_t limit(const struct function *f, CUlaunchAttributePortableCluster
     return f->info.max_cluster && f->info.max_cluster < most ? f->info.max_cluster : most;
 }
 
-/* The largest that launches of blocks of so many threads can have; 0: none. */
+/* Returns the blocks of the largest cluster that launches with this block size can have; 0: none.
+ */
 static uint32_t most_blocks(const struct function *f, CUlaunchAttributePortableClusterMode mode,
                             uint32_t threads, uint64_t dynamic, uint32_t sms) {
     uint32_t resident = occupancy_calls_resident(f, threads, dynamic) * sms;
@@ -69,7 +70,8 @@ int cluster_required(const struct function *f, CUfunction_attribute axis) {
     return f->info.cluster ? (int)wire_cluster_side(f->info.cluster, k) : (int)f->cluster[k];
 }
 
-/* They come one after the other, so that only all three of them mean something. */
+/* Sets one side of the required cluster. The sides come one after the other, so only all three
+ * together mean anything. */
 CUresult cluster_require(struct function *f, CUfunction_attribute axis, int value) {
     if (f->info.cluster) return CUDA_ERROR_NOT_PERMITTED;
     if (value < 0) return CUDA_ERROR_INVALID_VALUE;
@@ -93,7 +95,8 @@ static uint32_t block_threads(const CUlaunchConfig *config) {
     return config->blockDimX * config->blockDimY * config->blockDimZ;
 }
 
-/* As flags of a launch: the attribute, or what the kernel has to have. */
+/* Returns the cluster as flags of a launch: from the launch attribute, or else the kernel's
+ * requirement. */
 static uint16_t sides_of(const CUlaunchConfig *config, const struct function *f) {
     for (unsigned int i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttributeValue *v = &config->attrs[i].value;
@@ -110,13 +113,14 @@ static CUlaunchAttributePortableClusterMode mode_of(const CUlaunchConfig *config
     return CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT;
 }
 
-/* What a launch of it would have. */
+/* Returns the multiprocessors that a launch with this configuration would have. */
 static uint32_t sms_of(const CUlaunchConfig *config) {
     return occupancy_calls_part(ctx_current() ? stream_find(config->hStream) : NULL);
 }
 
-/* `*count` is what occupancy says; the device may say less, and of all its multiprocessors, also
- * more: those that hold a cluster have to lie together. */
+/* Asks the device for a count. `*count` holds the result of the occupancy rules. The device may
+ * answer less, because the multiprocessors of a cluster must lie together, or, over all of its
+ * multiprocessors, more. */
 static CUresult ask_device(const struct function *f, const CUlaunchConfig *config, uint16_t flags,
                            bool largest, uint32_t *count) {
     struct wire_clusters rec = {.rec = {.op = WIRE_CLUSTERS},
@@ -136,7 +140,8 @@ static CUresult ask_device(const struct function *f, const CUlaunchConfig *confi
     return CUDA_SUCCESS;
 }
 
-/* What could never be launched is no question; `*flags`: 0 where there is no cluster. */
+/* Checks the cluster that a query asks about; one that can never be launched is an error. `*flags`:
+ * 0 for no cluster. */
 static CUresult asked_sides(const struct function *f, const CUlaunchConfig *config,
                             uint16_t *flags) {
     const uint16_t sides = (uint16_t)~WIRE_LAUNCH_COOPERATIVE;
@@ -179,11 +184,11 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
     if (r) return r;
     uint32_t threads = block_threads(config), size = blocks_of(flags);
     uint32_t sms = sms_of(config), resident;
-    /* What the kernel may ask for and this device does not take fits no times: so programs that may
-     * have any size find the largest. */
+    /* A size that the kernel may have and this device does not support fits 0 times. So programs
+     * that may have any size find the largest. */
     bool fits = size <= most_blocks(f, mode_of(config), threads, config->sharedMemBytes, sms);
     resident = fits ? occupancy_calls_resident(f, threads, config->sharedMemBytes) : 0;
-    uint32_t count = flags ? resident * sms / size : 0; /* without a cluster there is none */
+    uint32_t count = flags ? resident * sms / size : 0; /* without a cluster the count is 0 */
     if (size > 1) r = ask_device(f, config, flags, false, &count);
     if (!r) *numClusters = (int)count;
     return r;

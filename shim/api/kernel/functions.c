@@ -10,7 +10,7 @@
 #include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 
-/* A kernel that is known and whose numbers are there. */
+/* Finds a kernel and resolves its attributes. */
 static CUresult enter(const void *handle, struct function **f) {
     CUresult r = state_live();
     if (r) return r;
@@ -26,7 +26,7 @@ static CUresult get_attribute(int *pi, CUfunction_attribute attrib, const struct
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *pi = (int)i->shared_bytes; break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *pi = (int)i->const_bytes; break;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *pi = (int)i->local_bytes; break;
-    /* Libraries divide by it. */
+    /* Libraries divide by the number of registers, so it is never 0. */
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *pi = i->regs ? (int)i->regs : 1; break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: *pi = (int)i->ptx_version; break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *pi = (int)i->binary_version; break;

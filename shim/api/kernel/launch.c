@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launching a kernel: check, gather the parameters by the kernel's layout, one record. This is the
- * path that launch-bound programs live on: no allocation, no system call, one lock.
+ * Launches a kernel: checks the launch, gathers the parameters by the kernel's layout, sends one
+ * record. Launch-bound programs depend on this path: no allocation, no system call, one lock.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@
 #include "shim/memory/fifo.h"
 #include "shim/memory/mem.h"
 
-#define LAUNCH_SMALL_PARAMS 4096u /* what kernels had at most before CUDA 12.1 */
+#define LAUNCH_SMALL_PARAMS 4096u /* largest parameters of a kernel before CUDA 12.1 */
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
@@ -34,9 +34,8 @@ static inline void note(const struct wire_launch *l) {
     }
 }
 
-/* What fits a slot of the ring is gathered there, and copied only once. False when the ring is
- * full.
- */
+/* Gathers parameters that fit a slot of the ring directly in the slot, so that they are copied only
+ * once. False when the ring is full. */
 static bool send_in_place(struct wire_launch *l, const struct function *f, void **params,
                           CUresult *result) {
     unsigned char *room = submit_begin(l->rec.stream, &l->rec.seq);
@@ -58,7 +57,7 @@ static inline __attribute__((always_inline)) CUresult send_from(struct wire_laun
     return r ? r : submit_ordered(l, sizeof(*l), room, l->param_bytes, NULL);
 }
 
-/* Apart, so that only kernels that need it pay for a large frame. */
+/* A function of its own, so that only kernels with large parameters pay for a large frame. */
 static __attribute__((noinline)) CUresult
 send_large(struct wire_launch *l, const struct function *f, void **params, void **extra) {
     unsigned char room[WIRE_PARAM_MAX];
@@ -71,7 +70,7 @@ send_small(struct wire_launch *l, const struct function *f, void **params, void 
     return send_from(l, f, params, extra, room);
 }
 
-/* A kernel without parameters may be given neither form. */
+/* Sends the launch. A kernel without parameters may be given neither of their two forms. */
 static CUresult send(struct wire_launch *l, const struct function *f, void **params, void **extra) {
     CUresult r;
     if (f->info.param_count == 0)
@@ -156,7 +155,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
     return launch(&l, f, &launch_modes_default, hStream, kernelParams, NULL);
 }
 
-/* Behind a part of the kernel; `data`: of the edges from it, where it is captured. */
+/* Records an event of a part of the kernel. `data`: the data of edges from the event in a captured
+ * stream. */
 static CUresult record_event(CUevent event, unsigned int flags, CUstream stream,
                              CUgraphEdgeData data) {
     struct stream *s = stream_find(stream);
@@ -166,7 +166,7 @@ static CUresult record_event(CUevent event, unsigned int flags, CUstream stream,
                                              : cuEventRecordWithFlags(event, stream, flags);
 }
 
-/* Records the events that are asked for. */
+/* Records the events that the launch attributes ask for. */
 static CUresult record_events(const CUlaunchConfig *config, CUstream stream) {
     const CUgraphEdgeData begun = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER};
     const CUgraphEdgeData early = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
@@ -186,7 +186,7 @@ static CUresult record_events(const CUlaunchConfig *config, CUstream stream) {
     return r;
 }
 
-/* Kernels may change it, which only nodes of graphs are. */
+/* True for a launch that kernels may update. Only nodes of graphs can be updated. */
 static bool is_changing(const CUlaunchConfig *config) {
     for (unsigned int i = 0; i < config->numAttrs; i++)
         if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&

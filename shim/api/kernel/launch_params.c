@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attributes, the checks that few launches need, and nodes of graphs: only those allocate, for
- * their values.
+ * Launch attributes, the checks that few launches need, and nodes of graphs. Only nodes allocate
+ * memory, for their parameter values.
  */
 #include "shim/api/kernel/launch_params.h"
 
@@ -22,14 +22,14 @@
 #include "shim/graph_exec/changing.h"
 #include "shim/lock.h"
 
-/* The runtime hands on what it is given unchanged, so that this must be what it shows: 9 for a
- * shape that no device takes, 701 for one that this kernel does not. Others are given 1, as for too
- * much shared memory. */
+/* The runtime passes a result on unchanged, so a runtime caller gets the result that the runtime
+ * shows: 9 for a shape that no device supports, 701 for one that this kernel does not. Other
+ * callers get 1, as for too much shared memory. */
 CUresult launch_params_bad_shape(CUresult shown) {
     return asker_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* CUDA_ERROR_INVALID_VALUE: such a mode there is not. */
+/* Reads the modes of a launch. CUDA_ERROR_INVALID_VALUE: no such mode exists. */
 static CUresult read_mode(CUlaunchAttributeID id, const CUlaunchAttributeValue *v,
                           struct launch_modes *m) {
     if (id == CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE)
@@ -43,8 +43,9 @@ static CUresult read_mode(CUlaunchAttributeID id, const CUlaunchAttributeValue *
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* What is not read is a hint, or is said of nodes alone. Kernels of a stream follow each other
- * here, whatever is said of beginning early; and events of a part of a kernel are of all of it. */
+/* Reads an attribute into the launch's flags. Attributes that it ignores are hints, or apply to
+ * nodes only. Kernels of a stream here run one after the other even where a launch allows an early
+ * start. Events of a part of a kernel stand for the whole kernel. */
 static void read_flags(const CUlaunchAttribute *a, struct wire_launch *l) {
     const CUlaunchAttributeValue *v = &a->value;
     switch (a->id) {
@@ -92,7 +93,7 @@ CUresult launch_params_check_together(const struct wire_launch *l, const struct 
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The form that passes one buffer, already laid out. */
+/* Reads the form that passes one buffer, already laid out. */
 static CUresult buffer_of(void **extra, const void **buffer, size_t *bytes) {
     *buffer = NULL;
     *bytes = 0;
@@ -112,7 +113,7 @@ CUresult launch_params_unpack(const struct function *f, void **extra, unsigned c
     size_t bytes;
     CUresult r = buffer_of(extra, &buffer, &bytes);
     if (r) return r;
-    /* A struct's tail padding may be passed or not. */
+    /* A struct's tail padding may be passed or left out. */
     size_t take = bytes < f->info.param_bytes ? bytes : f->info.param_bytes;
     if (take) memcpy(to, buffer, take);
     memset(to + take, 0, f->info.param_bytes - take);
@@ -132,7 +133,8 @@ static CUresult gather_values(const struct function *f, void **params, void **ex
     return r;
 }
 
-/* A launch as a node of a graph has it; `s`: in which it is captured, or NULL. */
+/* Makes a launch into the parameters of a graph's node. `s`: the stream that captures it, or NULL.
+ */
 static CUresult make_node(const struct wire_launch *l, CUfunction handle,
                           const struct launch_modes *m, const struct stream *s, void **params,
                           void **extra, struct params *out) {
@@ -182,7 +184,7 @@ CUresult launch_params_of_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node, struct pa
     return make_node(&l, f, &launch_modes_default, NULL, node->kernelParams, node->extra, out);
 }
 
-/* The modes that a node's attributes set already. */
+/* Returns the modes that the node's attributes have set. */
 static struct launch_modes modes_of(const struct params_kernel *k) {
     struct launch_modes m = launch_modes_default;
     for (uint32_t i = 0; i < k->attribute_count; i++)

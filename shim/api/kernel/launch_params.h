@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The parameters of a launch: its shape and attributes, checked against the kernel and the device,
- * and the values that its kernel gets. A launch that is not sent at once becomes a node of a graph.
+ * and the kernel's parameter values. A launch that is not sent at once becomes a node of a graph.
  * Any thread.
  */
 #ifndef SHIM_API_KERNEL_LAUNCH_PARAMS_H
@@ -17,7 +17,7 @@
 #include "shim/context/stream.h"
 #include "shim/graph/params.h"
 
-/* Attributes that a launch sets for itself, in place of its kernel's. */
+/* Attributes that a launch sets for itself, overriding its kernel's. */
 struct launch_modes {
     CUlaunchAttributePortableClusterMode cluster;
     CUsharedMemoryMode shared;
@@ -26,8 +26,8 @@ struct launch_modes {
 static const struct launch_modes launch_modes_default = {CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT,
                                                          CU_SHARED_MEMORY_MODE_DEFAULT};
 
-/* The record has 16 bits for each; what does not fit is too large on any device (description.c),
- * and stays so. */
+/* Sets the block's shape. The record has 16 bits for each side. A larger side becomes UINT16_MAX,
+ * which stays too large for any device (description.c). */
 static inline void launch_params_set_block(struct wire_launch *l, uint32_t x, uint32_t y,
                                            uint32_t z) {
     l->block[0] = (uint16_t)(x < UINT16_MAX ? x : UINT16_MAX);
@@ -35,31 +35,32 @@ static inline void launch_params_set_block(struct wire_launch *l, uint32_t x, ui
     l->block[2] = (uint16_t)(z < UINT16_MAX ? z : UINT16_MAX);
 }
 
-/* Reads one attribute into the launch's flags and its modes. CUDA_ERROR_INVALID_VALUE: it cannot
- * have this value. */
+/* Reads one attribute into the launch's flags and its modes. CUDA_ERROR_INVALID_VALUE: the
+ * attribute cannot have this value. */
 CUresult launch_params_read_attribute(const CUlaunchAttribute *a, struct wire_launch *l,
                                       struct launch_modes *m);
 
 /* ---- on the path of every launch: no allocation, no system call, all of it inlined ------------
  */
 
-/* cudaErrorInvalidConfiguration: no driver result has this number, yet the runtime shows it. */
+/* cudaErrorInvalidConfiguration: no driver result has this number, but the runtime shows it. */
 #define LAUNCH_PARAMS_INVALID_CONFIGURATION ((CUresult)9)
 
-/* The result for a shape that cannot be; `shown`: the one that the runtime shows. */
+/* Returns the result for an impossible shape. `shown`: the result that the runtime shows. */
 __attribute__((cold)) CUresult launch_params_bad_shape(CUresult shown);
 
-/* The bytes of dynamic shared memory that the kernel may have with a mode that is no default. */
+/* The bytes of dynamic shared memory that the kernel may have in a mode other than the default. */
 uint32_t launch_params_most_shared(const struct function *f, const struct launch_modes *m);
 
-/* Checks the flags that ask for blocks together; `s`: as occupancy_calls_part has it. */
+/* Checks the flags that require blocks to be resident together. `s`: as for occupancy_calls_part.
+ */
 CUresult launch_params_check_together(const struct wire_launch *l, const struct function *f,
                                       const struct launch_modes *m, const struct stream *s);
 
-/* The values of the parameters from one buffer, laid out already. */
+/* Copies the parameter values from one buffer that is already laid out. */
 CUresult launch_params_unpack(const struct function *f, void **extra, unsigned char *to);
 
-/* One of the first attributes: known, positive, and nobody's but the device's. */
+/* Returns one of the first attributes: known, positive, and defined by the device alone. */
 static inline uint32_t launch_params_most(int attribute) {
     return (uint32_t)state.conn.description.attributes[attribute];
 }
@@ -82,8 +83,8 @@ static inline CUresult launch_params_check_shape(const struct wire_launch *l,
     return l->shared_bytes <= most_shared ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Whether the kernel can be launched so; a launch that names no cluster gets the kernel's own.
- * `s`: as occupancy_calls_part has it. */
+/* Checks a launch of the kernel. A launch without a cluster gets the kernel's own. `s`: as for
+ * occupancy_calls_part. */
 static inline CUresult launch_params_check(struct wire_launch *l, const struct function *f,
                                            const struct launch_modes *m, const struct stream *s) {
     if (!(l->flags & WIRE_LAUNCH_CLUSTER)) l->flags |= f->launch_flags;
@@ -99,7 +100,7 @@ static inline CUresult launch_params_pack(const struct function *f, void **param
     for (uint32_t i = 0; i < f->info.param_count; i++) {
         const struct wire_param *p = &f->params[i];
         if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
-        /* Fixed sizes become single moves. */
+        /* Constant sizes become single moves. */
         switch (p->bytes) {
         case 4: memcpy(to + p->offset, params[i], 4); break;
         case 8: memcpy(to + p->offset, params[i], 8); break;
@@ -109,8 +110,8 @@ static inline CUresult launch_params_pack(const struct function *f, void **param
     return CUDA_SUCCESS;
 }
 
-/* The values of the parameters, at `to` as the kernel lays them out. A kernel without parameters
- * may be given neither form. */
+/* Gathers the parameter values at `to` in the kernel's layout. A kernel without parameters may be
+ * given neither form. */
 static inline CUresult launch_params_gather(const struct function *f, void **params, void **extra,
                                             unsigned char *to) {
     return params  ? launch_params_pack(f, params, to)
@@ -120,17 +121,18 @@ static inline CUresult launch_params_gather(const struct function *f, void **par
 
 /* ---- nodes of graphs ------------------------------------------------------------------------- */
 
-/* Adds the launch to the graph that captures the stream. `config`: with the attributes that the
- * node has; or NULL. */
+/* Adds the launch to the graph that captures the stream. `config`: the attributes of the node, or
+ * NULL. */
 CUresult launch_params_capture(const struct wire_launch *l, CUfunction f,
                                const struct launch_modes *m, struct stream *s, void **params,
                                void **extra, const CUlaunchConfig *config);
 
-/* The parameters of a kernel node, checked as a launch's are; their values are those of now. */
+/* Reads the parameters of a kernel node and checks them like a launch's. The parameter values are
+ * copied now. */
 CUresult launch_params_of_node(const CUDA_KERNEL_NODE_PARAMS_v2 *node, struct params *out);
 
-/* A further attribute of a node, with graph_lock held: CUDA_ERROR_NOT_SUPPORTED, said by name, for
- * what cannot be honoured and could change a result. */
+/* Sets a further attribute of a node. The caller holds graph_lock. CUDA_ERROR_NOT_SUPPORTED, logged
+ * by name, for an attribute that cannot be honoured and could change a result. */
 CUresult launch_params_set_attribute(struct params_kernel *k, CUlaunchAttribute *a);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches as they were before CUDA 4.0: block, shared memory and parameters are set on the kernel,
- * one call after the other, and stay for the launches that follow.
+ * Launches in the form before CUDA 4.0: block, shared memory and parameters are set on the kernel
+ * by one call each, and stay set for later launches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,10 @@
 #include "shim/code/image.h"
 #include "shim/context/ctx.h"
 
-#define ANY_TEXTURE_UNIT (-1) /* CU_PARAM_TR_DEFAULT: there is no other */
+#define ANY_TEXTURE_UNIT (-1) /* CU_PARAM_TR_DEFAULT, the only texture unit */
 
-/* What is set on the kernel, found or made; entered (image_enter). */
+/* Returns the settings of the kernel, which it creates if needed. The caller has entered
+ * (image_enter). */
 static CUresult find(CUfunction handle, struct function_set **out) {
     struct function *f = function_find(handle);
     if (!f) return CUDA_ERROR_INVALID_HANDLE;
@@ -82,7 +83,8 @@ CUresult cuParamSetf(CUfunction hfunc, int offset, float value) {
     return cuParamSetv(hfunc, offset, &value, sizeof(value));
 }
 
-/* A reference is a variable of the kernel's module, and read there. */
+/* Accepts a valid reference and does nothing: the kernel reads references as variables of its
+ * module. */
 CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
     CUresult r = ctx_enter();
     if (r) return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that link device code at run time. What the parts are is found out when they are added;
- * whether they fit together the worker says, at the end.
+ * Calls that link device code at run time. The kind of a part is detected when the part is added;
+ * the worker checks at the end whether all parts fit together.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -22,20 +22,23 @@
 #include "shim/lock.h"
 #include "shim/table.h"
 
-/* The values of the options are the program's until the link is dropped, the options are copied. */
+/* A link in progress. The option values belong to the program until the link is destroyed; the
+ * options themselves are copied. */
 struct link_state {
     struct table_item place;
-    CUlinkState handle; /* NULL while it is free */
+    CUlinkState handle; /* NULL while the place is free */
     uint16_t generation;
     struct link link;
-    uint32_t image_capability; /* for whoever began it, as in struct image */
+    uint32_t image_capability; /* capability of the code for the caller that began the link, as in
+                                  struct image */
     struct jit jit;
     CUjit_option *options;
     struct image_log errors, info;
 };
 
 static struct table states = {.bytes = sizeof(struct link_state)};
-static pthread_mutex_t states_lock = PTHREAD_MUTEX_INITIALIZER; /* which are used */
+static pthread_mutex_t states_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* protects the use of the table's places */
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -65,7 +68,7 @@ static struct link_state *find(CUlinkState handle) {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Behind what is in the log. */
+/* Returns the free rest of a log's buffer. */
 static struct image_log rest_of(const struct image_log *log) {
     size_t used = log->text ? strnlen(log->text, log->cap) : 0;
     return (struct image_log){log->text ? log->text + used : NULL, log->cap - used};
@@ -77,7 +80,8 @@ static void write_log(const struct link_state *s, const char *why) {
     jit_close_log(&s->jit, CU_JIT_ERROR_LOG_BUFFER, &s->errors);
 }
 
-/* What the device lacks for an input is said to the user as well. */
+/* Adds an input. When the device lacks something that the input needs, the refusal is logged for
+ * the user as well. */
 static CUresult add(struct link_state *s, CUjitInputType type, const void *data, size_t bytes,
                     const char *name) {
     char why[LINK_WHY_BYTES];
@@ -122,7 +126,7 @@ CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **
     return r;
 }
 
-/* The gate of calls about a link; options of a single input change nothing. */
+/* Every call about a link enters here. Options of a single input are ignored. */
 static CUresult enter(CUlinkState handle, struct link_state **s) {
     CUresult r = ctx_enter_device();
     if (r) return r;
@@ -154,7 +158,8 @@ CUresult cuLinkAddFile_v2(CUlinkState link, CUjitInputType type, const char *pat
     return r;
 }
 
-/* Loads the code and drops it again: symbols that do not fit are a link's error, not a load's. */
+/* Loads the code and unloads it again: symbols that do not match are an error of the link, not of a
+ * later load. */
 CUresult cuLinkComplete(CUlinkState link, void **cubinOut, size_t *sizeOut) {
     struct link_state *s;
     struct image *tried;

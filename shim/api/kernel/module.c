@@ -19,7 +19,7 @@
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* The driver's own variable; lazy since CUDA 11.7. */
+/* Reads the driver's own variable. Loading is lazy by default since CUDA 11.7. */
 static bool eager(void) {
     const char *mode = getenv("CUDA_MODULE_LOADING");
     return mode && !strcasecmp(mode, "EAGER");
@@ -35,7 +35,8 @@ static CUresult create(struct image_source *from, const struct jit *jit, struct 
     return r;
 }
 
-/* No wrapper, for these hold pointers; and headers must not reach beyond the file. */
+/* Loads code from a file. Fatbin wrappers are not accepted, because they hold pointers, and headers
+ * must not reach beyond the file. */
 static CUresult create_from_file(const char *name, struct image_source *from, const struct jit *jit,
                                  struct image **out) {
     size_t bytes;
@@ -260,8 +261,8 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
     return r ? r : get_global(image_of_library(library), dptr, bytes, name);
 }
 
-/* The runtime asks for every __managed__ variable before there is a context. The worker puts them
- * where the program itself can reach them; a backend that cannot gives another address. */
+/* The runtime asks for every __managed__ variable before a context exists. The worker puts them
+ * where the program itself can access them; a backend that cannot do so returns another address. */
 CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                              const char *name) {
     CUdeviceptr addr;

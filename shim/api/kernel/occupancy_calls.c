@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls about occupancy, upon the rules of proto/cuda/occupancy.h.
+ * The occupancy calls, by the rules of proto/cuda/occupancy.h.
  */
 #include "shim/api/kernel/occupancy_calls.h"
 
@@ -14,7 +14,8 @@
 
 #define WARP 32u
 
-/* Of the device, whatever capability the job asked for: it is the same hardware. */
+/* Returns the unit of shared memory. It depends on the device, not on the capability that the job
+ * asked for: the hardware is the same. */
 static uint32_t shared_unit(void) {
     return occupancy_shared_unit((uint32_t)shown(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 }
@@ -64,7 +65,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction 
         numBlocks, func, blockSize, dynamicSMemSize, CU_OCCUPANCY_DEFAULT);
 }
 
-/* The block size that keeps the most threads resident; of equals the largest. */
+/* Finds the block size that keeps the most threads resident; of equal sizes the largest. */
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
                                                    CUfunction func,
                                                    CUoccupancyB2DSize blockSizeToDynamicSMemSize,
