@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that allocate device memory outside of streams, and say what there is.
+ * Calls that allocate device memory outside of streams, and report free and total memory.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/capture/capture.h"

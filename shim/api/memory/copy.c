@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The copy calls: each says what its two places must be and in which stream it is ordered. The
- * forms without a stream use the legacy default stream, or the thread's own in programs that were
- * built for that (_ptds).
+ * The copy calls: each defines its two places and the stream that orders it. The forms without a
+ * stream use the legacy default stream, or the thread's own stream in programs that were built for
+ * that (_ptds).
  */
 #include "shim/api/memory/copy.h"
 
@@ -89,7 +89,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size
     return plain(dstDevice, srcDevice, ByteCount, hStream, BOTH_DEVICE | TRANSFER_ASYNC);
 }
 
-/* There is one device: its contexts share their addresses. */
+/* Copies between contexts: there is one device, so they share their addresses. */
 static CUresult peer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
                      size_t bytes, CUstream hStream, unsigned int flags) {
     CUresult r = ctx_enter();
@@ -115,7 +115,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdevice
 
 /* ---- two and three dimensions ---------------------------------------------------------------- */
 
-/* One side of a pitched copy: where its first byte is. */
+/* One side of a pitched copy, with the position of its first byte. */
 struct side {
     CUmemorytype type;
     uint64_t host, device;
@@ -127,7 +127,7 @@ static bool within(uint64_t first, uint64_t count, uint64_t all) {
     return first <= all && count <= all - first;
 }
 
-/* Of an array all that is asked for must be there. */
+/* Finds the addresses of a box in an array; all of the box must lie in the array. */
 static CUresult place_in_array(const struct side *s, uint64_t width, uint64_t rows, uint64_t slices,
                                uint64_t *addr, uint64_t *pitch, uint64_t *slice) {
     const struct array *a = array_find(s->array);
@@ -206,7 +206,7 @@ static CUresult copy2d(const CUDA_MEMCPY2D *c, CUstream hStream, unsigned int fl
     return pitched(&dst, &src, c->WidthInBytes, c->Height, 1, hStream, flags);
 }
 
-/* CUDA_MEMCPY3D and its peer form name the same members. */
+/* CUDA_MEMCPY3D and its peer form have members of the same names. */
 #define SIDES_3D(c)                                                                  \
     struct side src = {                                                              \
         c->srcMemoryType, of(c->srcHost), c->srcDevice, c->srcArray, c->srcXInBytes, \
@@ -298,7 +298,8 @@ static CUresult row(struct side dst, struct side src, size_t bytes, CUstream hSt
     return pitched(&dst, &src, bytes, 1, 1, hStream, flags);
 }
 
-/* The form without a stream, and that of programs whose default stream is the thread's. */
+/* Defines the form without a stream, and the form for programs whose default stream is the
+ * thread's. */
 #define ROW_COPIES(name, dst, src, ...)                           \
     CUresult name(__VA_ARGS__, size_t ByteCount) {                \
         return row(dst, src, ByteCount, NULL, 0);                 \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a copy between two places of up to three dimensions is, for those that are not run at once.
+ * Describes a copy between two places of up to three dimensions, for copies that run later.
  */
 #ifndef SHIM_API_MEMORY_COPY_H
 #define SHIM_API_MEMORY_COPY_H
@@ -8,7 +8,7 @@
 #include "proto/cuda/cuda_abi.h"
 #include "shim/transfer/transfer.h"
 
-/* Not checked but for what is said of the places. One that copies nothing has width 0. */
+/* Checks only the two places. A copy of nothing gets width 0. */
 CUresult copy_describe(const CUDA_MEMCPY3D *c, struct transfer *t, unsigned int *flags);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies with attributes, several by one call or one. CUDA promises no order among several: here
- * they are in their stream one after the other, each as cuMemcpyAsync makes it.
+ * Copies with attributes, one or several by one call. CUDA promises no order among several; here
+ * they run in the stream one after the other, each as cuMemcpyAsync does it.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,17 +10,16 @@
 #include "shim/context/ctx.h"
 #include "shim/texture/array.h"
 
-#define NO_COPY SIZE_MAX /* the call is wrong, rather than one of its copies */
+#define NO_COPY SIZE_MAX /* the call as a whole is wrong, not one of its copies */
 
-/* ---- plain ones -------------------------------------------------------------------------------
- */
+/* ---- linear copies --------------------------------------------------------------------------- */
 
 struct batch {
     const CUdeviceptr *dsts, *srcs;
     const size_t *sizes;
     size_t count;
     const CUmemcpyAttributes *attrs;
-    const size_t *firsts; /* of the copies that have each of the attributes */
+    const size_t *firsts; /* first copy that each of the attributes applies to */
     size_t attr_count;
 };
 
@@ -28,7 +27,7 @@ static bool is_order(CUmemcpySrcAccessOrder order) {
     return order >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && order <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
 }
 
-/* Each copy has attributes, and each of these a copy. */
+/* Checks that each copy has attributes, and that each of the attributes applies to a copy. */
 static bool is_sound(const struct batch *b) {
     if (!b->dsts || !b->srcs || !b->sizes || !b->count) return false;
     if (!b->attrs || !b->firsts || !b->attr_count || b->attr_count > b->count) return false;
@@ -40,7 +39,7 @@ static bool is_sound(const struct batch *b) {
     return true;
 }
 
-/* Some source may change as soon as the call returns. */
+/* True when a source may change as soon as the call returns. */
 static bool must_wait(const struct batch *b) {
     for (size_t i = 0; i < b->attr_count; i++)
         if (b->attrs[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL) return true;
@@ -92,14 +91,15 @@ static bool is_array(const CUmemcpy3DOperand *o) {
     return o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
 }
 
-/* Of one side; 1 for memory without elements, 0 for what is no place. */
+/* Returns the bytes of one side's element: 1 for memory without elements, 0 for an invalid operand.
+ */
 static size_t element_of(const CUmemcpy3DOperand *o) {
     if (o->type == CU_MEMCPY_OPERAND_TYPE_POINTER) return 1;
     const struct array *a = is_array(o) ? array_find(o->op.array.array) : NULL;
     return a ? a->element.bytes : 0;
 }
 
-/* Bytes of an element of the copy; 0: the two sides do not fit. */
+/* Returns the bytes of the copy's element; 0: the two sides do not match. */
 static size_t element(const CUDA_MEMCPY3D_BATCH_OP *b) {
     size_t src = element_of(&b->src), dst = element_of(&b->dst);
     if (!src || !dst) return 0;
@@ -167,7 +167,7 @@ static CUresult run_boxes(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, siz
     return r || !during ? r : cuStreamSynchronize(hStream);
 }
 
-/* Several are in no default stream. */
+/* A batch of copies may not be in a default stream. */
 static CUresult run_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed,
                           unsigned long long flags, CUstream hStream) {
     bool named = hStream && hStream != CU_STREAM_LEGACY;

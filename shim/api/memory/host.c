@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls about pinned and registered host memory. Pinned blocks lie in the host window, at the same
- * address in the worker: zero copies, and kernels dereference them. Registered memory is shown to
- * the device at another address, when the program asks for that.
+ * address in the worker: nothing is copied, and kernels dereference them. Registered memory is
+ * mapped for the device at another address when the program asks for that.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/capture/capture.h"
@@ -12,7 +12,7 @@
 #include "shim/host_memory/registered.h"
 #include "shim/memory/mem.h"
 
-/* Threads of OpenMP look for work as long as 0.2 s before they sleep. */
+/* Threads of OpenMP spin for as long as 0.2 s before they sleep. */
 #define PATIENCE_NS 300000000ull
 
 /* ---- pinned ---------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize) {
     return cuMemHostAlloc(pp, bytesize, 0);
 }
 
-/* By threads without a context as well. */
+/* Threads without a context may call this as well. */
 CUresult cuMemFreeHost(void *p) {
     CUresult r = ctx_enter_device();
     if (r) return r;
@@ -109,7 +109,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
     if (in_window(addr, bytesize, w->host_base, w->host_bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     r = registered_add(addr, bytesize, Flags);
-    /* Where it is not safe now, it may be when its pointer is asked for. */
+    /* Memory that cannot be shown safely now may be shown when its pointer is asked for. */
     if (!r && Flags & CU_MEMHOSTREGISTER_DEVICEMAP) (void)registered_show(addr, 0, &range);
     return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls by which processes of one user use each other's memory and wait for each other's work. A
- * handle is a key, which cannot be guessed and opens nothing for another user.
+ * Calls by which processes of one user share memory and wait for each other's work. A handle is a
+ * key, which cannot be guessed and opens nothing for another user.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
     return CUDA_SUCCESS;
 }
 
-/* A process has its own memory already. */
+/* Opens the memory of another process: a process needs no handle to its own. */
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags) {
     CUresult r = ctx_enter();
     if (r) return r;
@@ -57,7 +57,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
 
 struct event_handle {
     uint32_t magic;
-    uint32_t job; /* whose it is */
+    uint32_t job; /* the job that owns the event */
     uint64_t key[2];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls about managed memory, which lies in the host window, at the same address in the worker:
- * both sides use the one copy in place. So there is nothing to move or to advise; what the program
- * said is only told again.
+ * both sides use the one copy in place. So there is nothing to move or to advise; the shim only
+ * stores the program's hints and reports them.
  */
 #include <string.h>
 
@@ -35,8 +35,8 @@ static CUresult check_managed(uint64_t addr, uint64_t bytes) {
     return bytes <= b.bytes - (addr - b.addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* All of the block, or from its beginning without a length. What a stream is said to have is no
- * less everybody else's: as with concurrent access to managed memory. */
+/* Accepts all of a block, or no length with the block's beginning. Memory attached to a stream
+ * stays accessible to all others, as with concurrent access to managed memory. */
 CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                 unsigned int flags) {
     CUresult r = ctx_enter();
@@ -55,7 +55,7 @@ CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t lengt
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* A place as a hint; 0: none. */
+/* Packs a place into a hint; 0: no place. */
 static uint64_t packed(CUmemLocation place) {
     return (uint64_t)place.type << 32 | (uint32_t)place.id;
 }
@@ -69,7 +69,7 @@ static CUmemLocation place_of(CUdevice dev) {
     return (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, dev};
 }
 
-/* The device, or somewhere on the host. */
+/* Accepts the device, and any place on the host. */
 static CUresult check_place(CUmemLocation *place) {
     switch (place->type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
@@ -151,7 +151,8 @@ static CUresult check_batch(const CUdeviceptr *addrs, const size_t *sizes, size_
     return r;
 }
 
-/* The first place is for the first range, and each for those up to the next one's. */
+/* Checks the places: the first one is for the first range, each for the ranges up to the next
+ * place's first. */
 static CUresult check_places(CUmemLocation *places, const size_t *firsts, size_t places_count,
                              size_t count) {
     if (!places || !firsts || !places_count || places_count > count || firsts[0] != 0)
@@ -181,7 +182,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count
     return r;
 }
 
-/* What is discarded may be read as anything: also as what it was. */
+/* The contents of discarded memory are undefined, so they may stay what they were. */
 CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
                                 unsigned long long flags, CUstream hStream) {
     return check_batch(dptrs, sizes, count, flags, hStream);
@@ -202,7 +203,7 @@ static uint64_t hint_of(uint64_t addr, uint64_t bytes, enum hint kind) {
     return hints_get(addr, bytes, kind, &value) ? value : 0;
 }
 
-/* As a device's number. */
+/* Returns a place as a device number. */
 static int device_of(CUmemLocation place) {
     switch (place.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE: return place.id;
@@ -267,8 +268,8 @@ CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_att
     return r;
 }
 
-/* It is the host's memory, and the device's as well: where it was last wanted. One piece has one
- * answer, however finely it is asked about. */
+/* The memory belongs to the host and the device, so the answer is the place last asked for. One
+ * block has one answer at any granularity. */
 CUresult cuMemGetLocationInfo(CUdeviceptr ptr, size_t size, size_t summaryGranularity,
                               size_t samplingGranularity, CUmemLocation *location_out) {
     CUresult r = ctx_enter_device();

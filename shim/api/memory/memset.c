@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Filling memory: one record. On device memory CUDA does not wait, in either form.
+ * Fills of memory, each one record. On device memory CUDA does not wait, in either form.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/capture/capture_send.h"
@@ -24,14 +24,15 @@ static CUresult fill(struct fill f, CUstream hStream, bool async) {
     rec.rec.stream = s->id;
     uint64_t seq;
     r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
-    /* The program may look at host memory right after the synchronous form, and SYNC_MEMOPS
-     * asks for no less. */
+    /* The program may read host memory right after the synchronous form, and SYNC_MEMOPS requires
+     * the same. */
     bool seen = conn_in_host(&state.conn, f.dst) || ctx_synchronizes() || identity_sync(f.dst);
     if (!r && !async && seen) r = wait_stream(s->id, seq);
     return r;
 }
 
-/* The forms of one element type: legacy stream, own stream, any stream; rows of a pitch. */
+/* Defines the forms of one element type: legacy stream, the thread's own stream, any stream;
+ * pitched rows. */
 #define FILLS(bits, type, name)                                                             \
     CUresult cuMemsetD##bits##_v2(CUdeviceptr dstDevice, type name, size_t N) {             \
         return fill((struct fill){dstDevice, 0, N, 1, name, sizeof(type)}, NULL, false);    \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known about a pointer: the runtime asks before nearly every copy of cudaMemcpyDefault and
- * for cudaPointerGetAttributes. Answered from the client's own books.
+ * Attributes of pointers. The runtime asks for them before nearly every copy of cudaMemcpyDefault
+ * and for cudaPointerGetAttributes. The client's own records give the answers.
  */
 #include <string.h>
 
@@ -18,14 +18,14 @@
 #define ACCESS_READ_WRITE 3ull
 
 struct pointer {
-    uint64_t addr;         /* as it was asked about */
-    bool known;            /* to the driver at all */
-    uint64_t host, device; /* its address for both; 0: that one does not see it */
+    uint64_t addr;         /* the address that was asked about */
+    bool known;            /* the driver knows the address */
+    uint64_t host, device; /* its address for host and device; 0: that side cannot access it */
     struct mem_block block;
-    uint64_t base; /* by which the block has its identity: one, where it has two addresses */
+    uint64_t base; /* address that identifies the block, also where the block has two addresses */
 };
 
-/* Either of its two addresses. */
+/* Finds a registered range by either of its two addresses. */
 static bool find_registered(uint64_t addr, struct pointer *p) {
     struct registered_range r;
     bool device = registered_find_device(addr, &r);
@@ -54,7 +54,7 @@ static struct pointer look_up(uint64_t addr) {
         b->owner = CTX_PRIMARY;
         p.known = true;
     } else if (found) {
-        b->kind = MEM_MANAGED; /* a variable that nobody asked for since a reset */
+        b->kind = MEM_MANAGED; /* a managed variable that was not looked up since a reset */
         p.known = true;
     } else {
         p.known = find_registered(addr, &p);
@@ -96,20 +96,20 @@ static uint64_t buffer_id(const struct pointer *p) {
     return p->known ? identity_of(p->base, p->block.bytes) : 0;
 }
 
-/* Several mappings can show one allocation. */
+/* Identifies the physical allocation, which several mappings can show. */
 static uint64_t physical_id(const struct pointer *p) {
     bool mapped = p->known && p->block.kind == MEM_MAPPED;
     return mapped ? virtual_physical(p->addr) : buffer_id(p);
 }
 
-/* Answers for reserved addresses with all of the reservation, whatever of it is mapped. */
+/* Answers for a reserved address with the whole reservation, whether or not it is mapped. */
 static CUresult answer_range(void *data, const struct pointer *p, bool size) {
     uint64_t base = p->known ? p->block.addr : 0, bytes = p->known ? p->block.bytes : 0;
     bool reserved = virtual_reserved(p->addr, &base, &bytes);
     return answer64(data, size ? bytes : base, p->known || reserved);
 }
 
-/* True for memory that is mapped without access for anybody: only these calls know it. */
+/* True for memory that is mapped without access for any side. Only these calls know such memory. */
 static bool is_closed(const struct pointer *p) {
     bool accessible;
     return !p->known && virtual_accessible(p->addr, &accessible) && !accessible;
@@ -162,8 +162,8 @@ static CUresult answer(void *data, CUpointer_attribute attribute, const struct p
     }
 }
 
-/* Neither needs a context: the runtime asks for threads that have none, as those are that pin a
- * PyTorch loader's batches. */
+/* Neither call needs a context: the runtime makes them for threads without one, such as PyTorch's
+ * loader threads that pin batches. */
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
     CUresult r = state_live();
     if (r) return r;
@@ -172,7 +172,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return answer(data, attribute, &p);
 }
 
-/* Unlike the single form, succeeds for unknown pointers. */
+/* Succeeds for unknown pointers, unlike the single form. */
 CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
                                 void **data, CUdeviceptr ptr) {
     CUresult r = state_live();
@@ -191,7 +191,7 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     if (r) return r;
     struct pointer p = look_up(ptr);
     unsigned int sync;
-    /* Nothing else can be set. */
+    /* No other attribute can be set. */
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !p.known)
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(&sync, value, sizeof(sync));

@@ -22,7 +22,7 @@
 
 /* ---- allocating ------------------------------------------------------------------------------ */
 
-/* Whatever the pool: the memory is the graph's. */
+/* Allocates in a captured stream: the memory belongs to the graph, not to the pool. */
 static CUresult allocate_captured(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool,
                                   struct stream *s) {
     static const CUmemLocation places[] = {
@@ -46,14 +46,14 @@ static CUresult take(CUmemoryPool pool, uint64_t bytes, const struct mem_place *
     for (int attempt = 0; attempt < 3; attempt++) {
         r = pool_take(pool, bytes, place, s->id, addr);
         if (r != CUDA_ERROR_OUT_OF_MEMORY) break;
-        /* Memory that is freed but still in use can help: wait for it, once. */
+        /* Memory that is freed but still in use may become free: wait for it, once. */
         if (attempt == 1 && stream_drain()) break;
         if (!pool_reclaim_all() && attempt == 1) break;
     }
     return r;
 }
 
-/* `pool`: NULL for the chosen one. */
+/* Allocates in stream order. `pool`: NULL for the current pool. */
 static CUresult allocate(CUdeviceptr *dptr, size_t bytes, CUmemoryPool pool, CUstream hStream) {
     CUresult r = ctx_enter();
     if (r) return r;
@@ -99,7 +99,8 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
         return opened_give(dptr, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     uint64_t seq = submit_last(s->id);
     if (s->id == STREAM_LEGACY) {
-        /* The legacy stream's place in the order is after all others': a record marks it. */
+        /* The legacy stream orders this after the work of all other streams: a record marks the
+         * position. */
         struct wire_event_record rec = {.rec = {.op = WIRE_EVENT_RECORD, .stream = s->id},
                                         .event = EVENT_MARKER};
         r = submit_ordered(&rec, sizeof(rec), NULL, 0, &seq);
@@ -112,7 +113,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
 
 /* ---- pools ----------------------------------------------------------------------------------- */
 
-/* Where pinned memory of this place is. */
+/* Finds the home of pinned memory that is asked for at this place. */
 static CUresult home_of_pinned(const CUmemLocation *place, enum pool_home *home) {
     *home = place->type == CU_MEM_LOCATION_TYPE_DEVICE ? POOL_OF_DEVICE : POOL_OF_HOST;
     switch (place->type) {
@@ -125,7 +126,8 @@ static CUresult home_of_pinned(const CUmemLocation *place, enum pool_home *home)
     }
 }
 
-/* Of managed memory the place says where it would rather be, or nothing. */
+/* Finds the home of memory of this type. The place of managed memory is only a preferred location,
+ * or none. */
 static CUresult home_of(const CUmemLocation *place, CUmemAllocationType type,
                         enum pool_home *home) {
     enum pool_home preferred;
@@ -144,7 +146,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     if (!pool || !poolProps) return CUDA_ERROR_INVALID_VALUE;
     r = home_of(&poolProps->location, poolProps->allocType, &home);
     if (r) return r;
-    /* Only the device's memory can be another process's as well. */
+    /* Only device memory can be shared with another process. */
     if (poolProps->handleTypes && home != POOL_OF_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     if (poolProps->handleTypes & ~types || poolProps->usage) return CUDA_ERROR_NOT_SUPPORTED;
     CUmemoryPool made = pool_create(home, poolProps);
@@ -186,7 +188,8 @@ static bool is_device(const CUmemLocation *place) {
     return place->type == CU_MEM_LOCATION_TYPE_DEVICE && place->id == 0;
 }
 
-/* Who has the memory keeps its access; the device can be given that to the host's, and no more. */
+/* The side that holds the memory keeps its access. Only the device's access to a host pool can be
+ * taken away. */
 static CUresult check_access(enum pool_home home, const CUmemAccessDesc *desc) {
     bool host = is_host(&desc->location), device = is_device(&desc->location);
     if (!device && (home == POOL_OF_DEVICE || !host)) return CUDA_ERROR_INVALID_DEVICE;
@@ -328,7 +331,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdevicep
     return CUDA_SUCCESS;
 }
 
-/* Of that pool alone. */
+/* Accepts only pointers that were exported from the same pool. */
 CUresult cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
                                 CUmemPoolPtrExportData *shareData) {
     CUresult r = ctx_enter_device();

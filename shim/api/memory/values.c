@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory operations of streams: a record each. Whoever waits is the stream, in the worker.
+ * Memory operations of streams, one record each. The stream waits in the worker, not the calling
+ * thread.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/capture/capture_send.h"

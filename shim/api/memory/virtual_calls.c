@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls of CUDA's virtual memory management, and the descriptors by which allocations go to other
- * processes: they carry a key, which the worker honours for processes of the same user, and keep
- * the memory.
+ * processes. A descriptor carries a key, which the worker accepts from processes of the same user,
+ * and keeps the memory alive.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
 
 /* ---- allocations ----------------------------------------------------------------------------- */
 
-/* Of the one device, and nothing of what it cannot do. */
+/* Accepts pinned memory of the one device, without properties that the device lacks. */
 static CUresult check_prop(const CUmemAllocationProp *p) {
     const unsigned int types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     if (!p || p->type == CU_MEM_ALLOCATION_TYPE_INVALID) return CUDA_ERROR_INVALID_VALUE;
@@ -95,7 +95,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void 
     return handle ? virtual_retain((uint64_t)(uintptr_t)addr, handle) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- one at the other ------------------------------------------------------------------------ */
+/* ---- mapping --------------------------------------------------------------------------------- */
 
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags) {
@@ -109,8 +109,8 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
     return r ? r : virtual_unmap(ptr, size);
 }
 
-/* Memory of the device is the device's alone: the host has no access to it, and gets none. What can
- * only be read there is not. */
+/* Device memory is accessible to the device alone: the host cannot be given access. Read-only
+ * access is not supported. */
 static CUresult check_access(const CUmemAccessDesc *d) {
     if (d->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return d->location.type == CU_MEM_LOCATION_TYPE_INVALID ? CUDA_ERROR_INVALID_VALUE
