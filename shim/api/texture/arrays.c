@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls about arrays, mipmapped ones too. None is sparse or waits for memory to be mapped, and none
- * has planes, so that those who ask for such properties are told that the array is not of the kind.
+ * Calls about arrays, also mipmapped ones. No array is sparse, maps its memory later, or has
+ * planes: a program that asks for such properties is told that the array is of another kind.
  */
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
@@ -31,7 +31,7 @@ CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAlloca
     return create(pHandle, &d);
 }
 
-/* The gate of every call about an array that there is. */
+/* Every call about an existing array enters here. */
 static CUresult enter(CUarray handle, struct array **a) {
     CUresult r = ctx_enter();
     if (r) return r;
@@ -99,7 +99,7 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
     return r ? r : array_destroy(a);
 }
 
-/* ---- kinds that there are none of ------------------------------------------------------------ */
+/* ---- kinds of arrays that do not exist here -------------------------------------------------- */
 
 static CUresult not_of_the_kind(CUresult entered) {
     return entered ? entered : CUDA_ERROR_INVALID_VALUE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor maps, by which kernels copy tiles: written into the program's memory and nowhere else. In
- * whose words is the device's to say: where it has its own, the worker is asked for each.
+ * Tensor maps, by which kernels copy tiles. They are written into the program's memory only. A
+ * device with a format of its own has the worker make each map.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ static bool is_map(const CUtensorMap *map) {
     return map && (uintptr_t)map % TENSOR_MAP_ALIGN == 0;
 }
 
-/* Nothing changes but with success. */
+/* Makes a map. Only success changes the program's memory. */
 static CUresult make(CUtensorMap *map, const struct tensor_ask *ask, uint32_t *alloc_class) {
     struct tensor_answer answer = {.alloc_class = CU_TENSOR_MAP_ALLOC_CLASS_SMALL};
     CUresult r = CUDA_ERROR_INVALID_VALUE;
@@ -36,7 +36,7 @@ static CUresult make(CUtensorMap *map, const struct tensor_ask *ask, uint32_t *a
     return r;
 }
 
-/* False: they are not all there. */
+/* Copies sizes, strides and steps; false when some are missing. */
 static bool take_dimensions(struct tensor_ask *a, const uint64_t *size, const uint64_t *stride,
                             const uint32_t *step) {
     if (!a->rank || a->rank > TENSOR_MAP_RANK || !size || !step || (!stride && a->rank > 1))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Interleaved tensors, packed elements, wide columns and swizzles of other pieces than 16 bytes are
- * refused by name.
+ * Makes tensor maps in the software GPU's format. Interleaved tensors, packed elements, wide
+ * columns and swizzles of pieces other than 16 bytes are refused by name.
  */
 #include "shim/api/texture/tensor_own.h"
 
@@ -14,7 +14,7 @@ static CUresult refuse(const char *what, unsigned int number) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* What CUDA knows and this driver lacks. */
+/* Refuses tensors that CUDA supports and this driver does not. */
 static CUresult lacking(const struct tensor_ask *a) {
     if (a->type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ) return refuse("packed elements", a->type);
     if (a->interleave) return refuse("interleaved elements", a->interleave);
@@ -23,10 +23,10 @@ static CUresult lacking(const struct tensor_ask *a) {
     return CUDA_SUCCESS;
 }
 
-/* False: one of them is no size or step of a tensor. */
+/* Sets sizes, steps and strides; false when a size or step is out of range. */
 static bool set_dimensions(struct tensor_map *m, const struct tensor_ask *a) {
     for (uint32_t d = 0; d < a->rank; d++) {
-        const uint32_t by = d ? a->step[d] : 1; /* the first is not looked at */
+        const uint32_t by = d ? a->step[d] : 1; /* the step of the first dimension is ignored */
         if (!a->size[d] || a->size[d] > 1ull << 32 || by > TENSOR_MAP_STEP) return false;
         m->last[d] = (uint32_t)(a->size[d] - 1);
         m->box[d] = 1;
@@ -44,8 +44,8 @@ static bool set_tile(struct tensor_map *m, const struct tensor_ask *a) {
     return true;
 }
 
-/* Corners of the range of pixels, of the innermost dimension first, as CUTLASS gives them. False:
- * further off than the map of so many dimensions can say. */
+/* Sets the corners of the pixel range, innermost dimension first, as CUTLASS passes them. False: a
+ * corner exceeds the range of a map of that many dimensions. */
 static bool set_corners(struct tensor_map *m, const int *lower, const int *upper) {
     static const int most[] = {[3] = 1 << 15, [4] = 1 << 7, [5] = 1 << 4};
     for (uint32_t d = 0; d + 2 < m->rank; d++) {
@@ -82,7 +82,8 @@ static CUresult encode(const struct tensor_ask *a, struct tensor_map *m) {
     return well ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* One that there is; the copies here never touch more than the tensor. */
+/* Changes an existing map. Copies on this device never touch memory outside the tensor, so its
+ * class is always SMALL. */
 static CUresult change(const struct tensor_ask *a, struct tensor_map *m, uint32_t *alloc_class) {
     memcpy(m, a->map, sizeof(*m));
     *alloc_class = CU_TENSOR_MAP_ALLOC_CLASS_SMALL;

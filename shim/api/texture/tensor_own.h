@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor maps as proto/cuda/tensor_map.h has them, for devices whose kernels take those. Pure, but
- * that what CUDA knows and this driver lacks is refused by name. Any thread.
+ * Makes tensor maps in the format of proto/cuda/tensor_map.h, for devices whose kernels read that
+ * format. Pure, except that a refusal of an unsupported tensor is logged by name. Any thread.
  */
 #ifndef SHIM_API_TEXTURE_TENSOR_OWN_H
 #define SHIM_API_TEXTURE_TENSOR_OWN_H

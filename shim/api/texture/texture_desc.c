@@ -28,7 +28,7 @@ static void set_element(struct wire_texture *w, const struct array_element *e) {
 
 /* ---- memory without a shape ------------------------------------------------------------------ */
 
-/* In one window; what of it is backed the worker looks at when it is read. */
+/* Accepts memory within one window. The worker checks how much of it is backed when it is read. */
 static bool in_a_window(uint64_t addr, uint64_t bytes) {
     const struct conn *c = &state.conn;
     if (!bytes || addr + bytes < addr) return false;
@@ -84,12 +84,13 @@ static CUresult pitched(const CUDA_RESOURCE_DESC *d, struct array_element *e,
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Elements of integers that stand for blocks. */
+/* True for views whose integer elements stand for compressed blocks. */
 static bool compressed(CUresourceViewFormat f) {
     return f >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
 }
 
-/* The list goes through kinds, each with 1, 2 and 4 channels. */
+/* Returns the element of a view format. The enum lists the kinds in this order, each with 1, 2 and
+ * 4 channels. */
 static struct array_element view_element(CUresourceViewFormat f) {
     static const CUarray_format kinds[] = {CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_SIGNED_INT8,
                                            CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
@@ -171,7 +172,7 @@ static bool modes_ok(const CUDA_TEXTURE_DESC *d) {
            (unsigned int)d->mipmapFilterMode <= CU_TR_FILTER_MODE_LINEAR;
 }
 
-/* Whether elements come as numbers, which alone can be filtered. */
+/* True when elements are read as floating-point numbers: only those can be filtered. */
 static bool gives_numbers(const struct array_element *e, const CUDA_TEXTURE_DESC *d) {
     bool is_float = e->format == CU_AD_FORMAT_HALF || e->format == CU_AD_FORMAT_FLOAT;
     bool narrow = e->bytes / e->channels < 4;

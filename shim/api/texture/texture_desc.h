@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What CUDA says of a texture or surface, as the worker is told it; and which descriptions are
- * none.
+ * Translates CUDA's description of a texture or surface into the worker's record, and rejects
+ * invalid descriptions.
  */
 #ifndef SHIM_API_TEXTURE_TEXTURE_DESC_H
 #define SHIM_API_TEXTURE_TEXTURE_DESC_H
@@ -11,11 +11,11 @@
 #include "proto/wire/wire.h"
 #include "shim/texture/texture.h"
 
-/* `t`: resource, reading, view, surface. The record but for its head and handle.
- * CUDA_ERROR_NOT_SUPPORTED, having said so, for what this driver lacks. */
+/* Fills the record except its head and handle. `t`: resource, reading, view, surface.
+ * CUDA_ERROR_NOT_SUPPORTED, with a log line, for what this driver does not support. */
 CUresult texture_desc(const struct texture *t, struct wire_texture *w);
 
-/* How many elements of so many bytes linear memory may have. */
+/* The most elements of this size that linear memory may have. */
 uint64_t texture_desc_width(uint32_t element_bytes);
 
 #endif

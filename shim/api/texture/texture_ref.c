@@ -16,7 +16,7 @@
 #include "shim/memory/mem.h"
 
 #define PLACES 1024u
-#define REFERENCES_SINCE 8 /* minor version of the protocol */
+#define REFERENCES_SINCE 8 /* first minor version of the protocol with references */
 
 static struct texture_ref *refs[PLACES];
 static uint16_t generations[PLACES];
@@ -30,14 +30,14 @@ static bool is_gone(const struct texture_ref *t) {
     return t->module && !image_of_module(t->module);
 }
 
-/* With the lock held. */
+/* Ends a reference. The caller holds the lock. */
 static void end(struct texture_ref *t) {
     if (t->object) texture_destroy(t->object, t->as.surface);
     refs[handle_index(kind_of(t->as.surface), (const void *)(uintptr_t)t->handle)] = NULL;
     free(t);
 }
 
-/* With the lock held: a place, also one of a module that is gone. */
+/* Returns a free place, or one of an unloaded module, which it frees. The caller holds the lock. */
 static uint32_t take_place(void) {
     for (uint32_t k = 0; k < PLACES; k++) {
         if (refs[k] && is_gone(refs[k])) end(refs[k]);
@@ -46,7 +46,8 @@ static uint32_t take_place(void) {
     return PLACES;
 }
 
-/* With the lock held. As the runtime's are at first: single floats, of the nearest element. */
+/* Adds a reference that reads as the runtime's references do at first: single floats, nearest
+ * element. The caller holds the lock. */
 static CUresult add(CUmodule module, uint64_t variable, const char *name, bool surface,
                     uint64_t *handle) {
     const uint32_t place = take_place();
@@ -69,7 +70,7 @@ static CUresult add(CUmodule module, uint64_t variable, const char *name, bool s
     return CUDA_SUCCESS;
 }
 
-/* With the lock held. */
+/* Finds the reference of this name, or NULL. The caller holds the lock. */
 static const struct texture_ref *known(CUmodule module, const char *name, bool surface) {
     for (uint32_t k = 0; k < PLACES; k++)
         if (refs[k] && refs[k]->module == module && refs[k]->as.surface == surface &&
@@ -78,7 +79,7 @@ static const struct texture_ref *known(CUmodule module, const char *name, bool s
     return NULL;
 }
 
-/* ---- the device's own ------------------------------------------------------------------------ */
+/* ---- references of the device itself --------------------------------------------------------- */
 
 static CUresult refuse(bool surface) {
     log_warn("shim", "what=\"%s references on this device need a newer salusd\"",
@@ -86,7 +87,8 @@ static CUresult refuse(bool surface) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Entered. What `w` describes, or NULL: nothing; of one that reads nothing it only asks for it. */
+/* Tells the worker that `w` is bound to the reference, or nothing if NULL; then the worker only
+ * looks the name up. The caller has entered (image_enter). */
 static CUresult tell(struct image *image, const char *name, bool surface,
                      const struct wire_texture *w) {
     const size_t name_bytes = strlen(name) + 1;
@@ -98,7 +100,7 @@ static CUresult tell(struct image *image, const char *name, bool surface,
     if (w) rec.texture = *w;
     if (surface) rec.texture.flags |= WIRE_TEXTURE_SURFACE;
     rec.texture.rec = (struct wire_record){.op = WIRE_TEXTURE_REF};
-    mem_tell_all(); /* linear memory has to be there */
+    mem_tell_all(); /* linear memory must be backed first */
     return reply_call(&rec, sizeof(rec), name, (uint32_t)name_bytes, NULL);
 }
 
@@ -117,7 +119,7 @@ static CUresult tell_again(struct texture_ref *t) {
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* Entered. */
+/* Finds the variable of a reference. The caller has entered (image_enter). */
 static CUresult find_variable(struct image *image, const char *name, uint64_t *variable) {
     uint64_t bytes;
     CUresult r = image_global(image, name, variable, &bytes);
@@ -156,7 +158,7 @@ CUresult texture_ref_of_module(CUmodule module, const char *name, bool surface, 
     image_leave();
     if (r) return r;
     lock_enter(&texture_ref_lock);
-    t = known(module, name, surface); /* another thread's */
+    t = known(module, name, surface); /* another thread may have added it */
     if (t)
         *handle = t->handle;
     else
@@ -190,13 +192,14 @@ bool texture_ref_destroy(uint64_t handle) {
     return true;
 }
 
-/* What is said one by one may make no object in between: that is no error. */
+/* Puts the changed description in force. A half-set description may make no object: that is no
+ * error. */
 CUresult texture_ref_update(struct texture_ref *t) {
     if (!t->module) return CUDA_SUCCESS;
     return t->variable ? put_object(t) : tell_again(t);
 }
 
-/* Whatever else is said of it. */
+/* Checks the resource alone, with a reading that suits any such resource. */
 static CUresult check_resource(const struct texture_ref *t, const CUDA_RESOURCE_DESC *resource) {
     const bool levels = resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     struct texture plain = {.surface = t->as.surface, .resource = *resource};

@@ -25,7 +25,7 @@ static CUresult find_surface(CUsurfref ref, struct texture_ref **out) {
     return find((uint64_t)(uintptr_t)ref, true, out);
 }
 
-/* ---- where they are -------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 static CUresult of_module(uint64_t *handle, CUmodule module, const char *name, bool surface) {
     CUresult r = ctx_enter();
@@ -54,7 +54,7 @@ CUresult cuTexRefDestroy(CUtexref hTexRef) {
     return texture_ref_destroy((uint64_t)(uintptr_t)hTexRef) ? r : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- what they read -------------------------------------------------------------------------- */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 static bool is_bound_as(const struct texture_ref *t, CUresourcetype type) {
     return t->bound && t->as.resource.resType == type;
@@ -93,7 +93,7 @@ CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmapped
     return texture_ref_bind(t, hMipmappedArray ? &d : NULL);
 }
 
-/* The texture begins at an aligned address; the rest is the kernel's to add. */
+/* Sets linear memory. The texture begins at an aligned address; the kernel adds the rest. */
 CUresult cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr,
                                size_t bytes) {
     const size_t beyond = dptr % ARRAY_LAYOUT_ALIGN;
@@ -134,7 +134,7 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *
     return CUDA_SUCCESS;
 }
 
-/* Of linear memory; arrays and pitched memory bring their own. */
+/* Sets the format of linear memory. Arrays and pitched memory bring their own format. */
 CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
     struct array_element e;
     struct texture_ref *t;
@@ -198,9 +198,9 @@ CUresult cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref 
     return CUDA_SUCCESS;
 }
 
-/* ---- how ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* What is told again changes nothing. */
+/* Sets how the reference reads. An unchanged reading is not sent again. */
 static CUresult set_reading(struct texture_ref *t, const CUDA_TEXTURE_DESC *d) {
     if (!memcmp(&t->as.reading, d, sizeof(*d))) return CUDA_SUCCESS;
     t->as.reading = *d;
@@ -286,7 +286,8 @@ CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
     return set_reading(t, &d);
 }
 
-/* What of the reading a question is about; NULL: it asks for nothing. */
+/* Returns the reading that a query asks about. `out`: the query's result, which must not be NULL.
+ */
 static CUresult reading_of(CUtexref ref, const void *out, const CUDA_TEXTURE_DESC **d) {
     struct texture_ref *t;
     CUresult r = find_texture(ref, &t);

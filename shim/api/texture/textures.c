@@ -40,7 +40,7 @@ CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC 
     return r;
 }
 
-/* A number that is 0 is no object of any kind: it ends without an error, as memory does. */
+/* Destroys an object. The number 0 is no object; destroying it succeeds, as freeing NULL does. */
 static CUresult destroy(uint64_t handle, bool surface) {
     CUresult r = state_ready();
     if (r) return r;
