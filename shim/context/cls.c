@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A short array: there is one key for each copy of the runtime in the process. Destructors are not
- * called when a context ends: the runtime's free what its own later calls still use.
+ * Stores the entries in a short array, because there is one key for each copy of the runtime in the
+ * process. Destructors are not called when a context ends: the runtime's destructors free what its
+ * own later calls still use.
  */
 #include "shim/context/cls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Storage that NVIDIA's libraries keep with a context, by key: a private table of the driver asks
- * for it at nearly every call of the runtime. Any thread.
+ * Storage that NVIDIA's libraries attach to a context, by key. A private table of the driver reads
+ * it at nearly every call of the runtime. Any thread.
  */
 #ifndef SHIM_CONTEXT_CLS_H
 #define SHIM_CONTEXT_CLS_H
@@ -12,12 +12,12 @@
 
 typedef void (*cls_destructor)(CUcontext ctx, void *key, void *value);
 
-/* A NULL context means the current one. A missing key gives CUDA_ERROR_INVALID_HANDLE. */
+/* NULL as the context means the current one. A missing key gives CUDA_ERROR_INVALID_HANDLE. */
 CUresult cls_put(CUcontext ctx, void *key, void *value, cls_destructor destructor);
 CUresult cls_delete(CUcontext ctx, void *key);
 CUresult cls_get(void **value, CUcontext ctx, void *key);
 
-/* The context ended: what was kept with it is forgotten. */
+/* Forgets all entries of a context that ended. */
 void cls_release(uint32_t ctx_index);
 
 #endif

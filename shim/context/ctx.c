@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of contexts, and each thread's stack of them.
+ * The table of contexts, and each thread's stack of contexts.
  */
 #include "shim/context/ctx.h"
 
@@ -15,12 +15,12 @@
 #include "shim/handle.h"
 #include "shim/lock.h"
 
-#define STACK_FIRST 8u        /* contexts for which a thread's stack has room at first */
-#define CTX_API_VERSION 3020u /* what drivers have reported since CUDA 3.2 */
+#define STACK_FIRST 8u        /* contexts that a thread's stack holds at first */
+#define CTX_API_VERSION 3020u /* the version that drivers have reported since CUDA 3.2 */
 
 __thread struct ctx_thread *ctx_self;
 
-static struct context early[TABLE_BLOCK]; /* the primary context is there from the start */
+static struct context early[TABLE_BLOCK]; /* the primary context exists from the start */
 static struct table contexts = {
     .bytes = sizeof(struct context), .blocks = {(char *)early}, .limit = CTX_PRIMARY + 1};
 static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -102,7 +102,7 @@ uint32_t ctx_limit(void) {
     return atom_load_acquire(&contexts.limit);
 }
 
-/* From here on salusd lists this job. */
+/* Marks the job as in use; salusd lists it from now on. */
 static void note_use(void) {
     if (state.conn.submission) atom_store_relaxed(&state.conn.submission->used, 1);
 }

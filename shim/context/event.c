@@ -16,7 +16,7 @@
 
 static struct table events = {.bytes = sizeof(struct event)};
 static uint32_t event_limit;                    /* ids from here on were never used */
-static struct list unused = {&unused, &unused}; /* the longest unused first */
+static struct list unused = {&unused, &unused}; /* unused ids, the longest unused first */
 static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct event *event_find(CUevent handle) {
@@ -24,7 +24,8 @@ struct event *event_find(CUevent handle) {
     return e && e->handle == handle ? e : NULL;
 }
 
-/* A record that is still under way would write the time of whoever has its id: such ids wait. */
+/* True when the event's last record is complete. An earlier reuse of the id would give its time to
+ * another event, so such ids wait. */
 static bool settled(const struct event *e) {
     struct stamp_point at = event_point(e);
     return submit_done(at.stream, at.seq);
@@ -64,7 +65,8 @@ struct event *event_create(uint32_t owner, unsigned int flags) {
     return e;
 }
 
-/* With the lock held. Its signal, which the caller closes when he holds none. */
+/* Frees the event. Returns its signal, which the caller closes after releasing the lock. The caller
+ * holds the lock. */
 static uint32_t destroy(struct event *e) {
     e->handle = NULL;
     free(e->captured);

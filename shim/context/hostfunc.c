@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host functions on their way, and the thread that runs them.
+ * Pending host functions, and the thread that runs them.
  */
 #include "shim/context/hostfunc.h"
 
@@ -35,7 +35,7 @@ static void append(struct pending *p) {
     callbacks.last = &p->next;
 }
 
-/* The one with this token, or, for 0, the first; NULL when there is none. */
+/* Removes the entry with this token, or for token 0 the first one; NULL when there is none. */
 static struct pending *take(uint64_t token) {
     lock_enter(&callbacks.lock);
     struct pending **at = &callbacks.first;
@@ -58,7 +58,7 @@ static void run(struct pending *p, CUresult r) {
     if (p->what.callback)
         p->what.callback(p->what.stream, r, p->what.arg);
     else if (!r)
-        p->what.function(p->what.arg); /* CUDA drops these after an error */
+        p->what.function(p->what.arg); /* CUDA drops host functions after an error */
     drop(p);
 }
 
@@ -91,7 +91,8 @@ static void *loop(void *arg) {
     return NULL;
 }
 
-/* With the lock held. The program's signals are none of this thread's business. */
+/* Starts the thread, with all signals blocked: the program's handlers must not run on it. The
+ * caller holds the lock. */
 static bool start_thread(void) {
     sigset_t all, old;
     pthread_t thread;
@@ -111,7 +112,7 @@ static void free_list(struct pending *p) {
     }
 }
 
-/* In their order, without tokens; NULL when there is no memory. */
+/* Makes a list in the order of the functions, without tokens; NULL when out of memory. */
 static struct pending *make_list(const struct hostfunc *functions, uint32_t count) {
     struct pending *first = NULL, **last = &first;
     for (uint32_t i = 0; i < count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host functions in streams. The worker says when one is due by handing its token back; a thread of
- * this process, started with the first, runs it outside all locks and counts it as done in a word
- * that the worker watches. The stream waits meanwhile. Any thread.
+ * Host functions in streams. The worker returns the token of a function that is due. A thread of
+ * this process, started with the first function, runs it outside all locks and counts it as done in
+ * a word that the worker watches. The stream waits meanwhile. Any thread.
  */
 #ifndef SHIM_CONTEXT_HOSTFUNC_H
 #define SHIM_CONTEXT_HOSTFUNC_H
@@ -12,20 +12,21 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* One of the two; a callback hears of errors, a function is dropped after one. */
+/* Either a function or a callback is set. A callback is told of errors; a function is dropped after
+ * an error. */
 struct hostfunc {
     CUhostFn function;
     CUstreamCallback callback;
-    CUstream stream; /* for the callback */
+    CUstream stream; /* the stream passed to the callback */
     void *arg;
-    bool owned; /* `arg` is from malloc, and goes with it */
+    bool owned; /* `arg` is from malloc, and is freed with the function */
 };
 
-/* Before their records are sent, for they can come back at once: they have the tokens from `first`
- * on. Takes over what they own in any case. */
+/* Registers functions before their records are sent, because the worker can return them at once.
+ * Their tokens count up from `first`. Takes over owned arguments in any case, also on failure. */
 CUresult hostfunc_expect(const struct hostfunc *functions, uint32_t count, uint64_t *first);
 
-/* Their records were not sent. */
+/* Drops functions whose records were not sent. */
 void hostfunc_forget(uint64_t first, uint32_t count);
 
 #endif

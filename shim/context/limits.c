@@ -21,7 +21,7 @@ static CUresult adjust_stack(size_t *value) {
     return CUDA_SUCCESS;
 }
 
-/* Devices of 9.0 and newer have no such call to bound. */
+/* Checks the depth of device-side synchronization. Devices of 9.0 and newer have no such call. */
 static CUresult check_depth(size_t value) {
     if (state.conn.device.cc_major >= 9) return CUDA_ERROR_UNSUPPORTED_LIMIT;
     return value <= SYNC_DEPTH_MOST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -43,7 +43,7 @@ CUresult limits_adjust(CUlimit limit, size_t *value) {
     case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
         *value = at_most(*value, (size_t)shown(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
         return CUDA_SUCCESS;
-    /* The others are about contexts of graphics, which there are none of. */
+    /* The other limits are about graphics contexts, which do not exist here. */
     default: return CUDA_ERROR_UNSUPPORTED_LIMIT;
     }
 }

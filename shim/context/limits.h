@@ -11,20 +11,21 @@
 
 #include "shim/context/ctx.h"
 
-/* Minor version of the protocol from which on the FIFO of printf can have another size. */
+/* First minor version of the protocol in which the FIFO of printf can have another size. */
 #define LIMITS_FIFO_SINCE 9
 
-/* Makes `value` what the device takes for it: rounded, or clamped. CUDA_ERROR_INVALID_VALUE,
- * CUDA_ERROR_UNSUPPORTED_LIMIT: it cannot be set. */
+/* Rounds or clamps `value` to what the device accepts. CUDA_ERROR_INVALID_VALUE,
+ * CUDA_ERROR_UNSUPPORTED_LIMIT: the limit cannot be set. */
 CUresult limits_adjust(CUlimit limit, size_t *value);
 
-/* In force for `c`; and what would be if `c` asked for `value`. */
+/* The limit in force for `c`, and the limit that would be in force if `c` asked for `value`. */
 size_t limits_get(const struct context *c, CUlimit limit);
 size_t limits_with(const struct context *c, CUlimit limit, size_t value);
 
-/* WIRE_CALLS_*: a kernel that makes these calls is about to be launched in `c`. */
+/* Notes that a kernel which makes these calls (WIRE_CALLS_*) is about to be launched in `c`. */
 void limits_use(struct context *c, uint32_t calls);
-/* A kernel that this limit bounds was launched in `c`: it cannot be changed any more. */
+/* True when a kernel that this limit bounds was launched in `c`: the limit cannot be changed any
+ * more. */
 bool limits_is_late(const struct context *c, CUlimit limit);
 
 #endif

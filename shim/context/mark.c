@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Marks. They stand in the ring among the launches, so their place is exact. The device's time the
- * worker adds up before it says that an operation is complete, so that whoever waited sees it.
+ * Marks are records in the ring among the launches, so their position is exact. The worker adds up
+ * the device's time before it reports an operation as complete, so a thread that waited for it sees
+ * the sum.
  */
 #include "shim/context/mark.h"
 

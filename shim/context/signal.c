@@ -22,7 +22,7 @@ static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* WIRE_SIGNALS when there is none. */
+/* Returns WIRE_SIGNALS when no number is free. */
 static uint32_t take_number(void) {
     uint32_t i = 0, most = table_most(WIRE_SIGNALS, WIRE_SIGNALS_FIRST);
     lock_enter(&signal_lock);
@@ -71,7 +71,7 @@ CUresult signal_open(const uint64_t *key, uint32_t *signal) {
     return begin(WIRE_SIGNAL_OPEN, key, signal);
 }
 
-/* The worker is told before the number is anybody else's. */
+/* Tells the worker before the number can be used again. */
 void signal_close(uint32_t signal) {
     struct wire_signal rec = {.rec = {.op = WIRE_SIGNAL_CLOSE}, .signal = signal - 1};
     submit_record(&rec, sizeof(rec), NULL, 0);
@@ -87,7 +87,8 @@ CUresult signal_key(uint32_t signal, uint64_t *key) {
 
 /* ---- in streams ------------------------------------------------------------------------------ */
 
-/* All that was sent was read: whoever hears of it from us is read later. */
+/* Waits until the worker has read all that was sent. A process that hears of the record from this
+ * one is then read later. */
 static CUresult settle(void) {
     struct wire_ping rec = {.rec = {.op = WIRE_PING}};
     return reply_call(&rec, sizeof(rec), NULL, 0, NULL);
@@ -118,7 +119,7 @@ CUresult signal_ask(uint32_t signal) {
     return got.done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-/* A stream of its own waits, so that nobody stands behind whoever waits here. */
+/* Waits in a stream of its own, so that no later work queues behind the wait. */
 CUresult signal_wait(uint32_t signal, uint32_t owner) {
     CUstream handle;
     uint64_t seq;

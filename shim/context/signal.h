@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signals of the worker's: what is behind events that several processes of a user see. Processes
- * tell each other by other ways that they recorded one, or wait for it; so both return when the
- * worker has read of it. Any thread, with no lock held.
+ * Signals of the worker, which implement events that several processes of a user share. Processes
+ * tell each other in other ways that they recorded an event or wait for it. So both calls return
+ * only when the worker has read the record. Any thread, with no lock held.
  */
 #ifndef SHIM_CONTEXT_SIGNAL_H
 #define SHIM_CONTEXT_SIGNAL_H
@@ -13,21 +13,22 @@
 
 struct stream;
 
-/* Numbers begin at 1, so that 0 is none. A new one, or that of whoever has this key:
- * CUDA_ERROR_NOT_FOUND. CUDA_ERROR_OUT_OF_MEMORY when there are too many. */
+/* Creates a signal, or opens the one with this key (CUDA_ERROR_NOT_FOUND). Numbers begin at 1; 0
+ * stands for no signal. CUDA_ERROR_OUT_OF_MEMORY when there are too many. */
 CUresult signal_make(uint32_t *signal);
 CUresult signal_open(const uint64_t *key, uint32_t *signal);
 void signal_close(uint32_t signal);
 
 CUresult signal_key(uint32_t signal, uint64_t *key);
 
-/* Behind all that was sent to the stream, of which it is `seq`. `event`: see wire_event_record. */
+/* Records the signal behind all that was sent to the stream; `seq`: the position of the record
+ * there. `event`: see wire_event_record. */
 CUresult signal_record(uint32_t signal, const struct stream *s, uint32_t event, uint64_t *seq);
-/* What is sent to the stream later waits for what was recorded last. */
+/* Makes later work of the stream wait for the signal's last record. */
 CUresult signal_await(uint32_t signal, const struct stream *s);
 
-/* CUDA_ERROR_NOT_READY unless what was recorded last is complete; until it is. `owner`: index of
- * the context. */
+/* signal_ask gives CUDA_ERROR_NOT_READY unless the last record is complete; signal_wait waits for
+ * that. `owner`: index of the context. */
 CUresult signal_ask(uint32_t signal);
 CUresult signal_wait(uint32_t signal, uint32_t owner);
 

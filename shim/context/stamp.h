@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places in streams, each in one word, so that a record and a query of two threads never mix.
+ * Positions in streams, each in one word, so that a query never reads half of another thread's
+ * record.
  */
 #ifndef SHIM_CONTEXT_STAMP_H
 #define SHIM_CONTEXT_STAMP_H
@@ -9,13 +10,13 @@
 
 #include "proto/wire/wire.h"
 
-/* Seq 0: nowhere. */
+/* A position; seq 0 stands for none. */
 struct stamp_point {
     uint32_t stream;
     uint64_t seq;
 };
 
-/* 2^44 records of one stream are half a year of a million a second. */
+/* 2^44 records of one stream last half a year at a million a second. */
 #define STAMP_SEQ_BITS 44
 _Static_assert(WIRE_STREAMS <= 1u << (64 - STAMP_SEQ_BITS), "stream ids fit into a stamp");
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of streams. What a stream has completed is a word in the worker's page.
+ * The table of streams. The worker's page has a word with the position up to which each stream is
+ * complete.
  */
 #include "shim/context/stream.h"
 
@@ -16,7 +17,7 @@
 #include "shim/lock.h"
 #include "shim/table.h"
 
-#define PRIORITY_SINCE 9 /* minor version of the protocol */
+#define PRIORITY_SINCE 9 /* first minor version of the protocol with that record */
 
 static struct stream early[TABLE_BLOCK] = {
     [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY, .hint = STREAM_HINT_FIRST},
@@ -26,16 +27,16 @@ static _Atomic uint32_t stream_limit = 1; /* ids from here on were never used */
 static uint64_t last_serial;
 static pthread_mutex_t stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- making and ending ----------------------------------------------------------------------- */
+/* ---- creation and destruction ---------------------------------------------------------------- */
 
 static struct stream *nth(uint32_t id) {
     return table_at(&streams, id);
 }
 
-/* Streams whose ids were given back, the longest unused first. */
+/* Streams whose ids are unused, the longest unused first. */
 static struct list unused = {&unused, &unused};
 
-/* A stream whose last owner's work is complete; NULL: there is none. */
+/* Returns an unused stream whose earlier work is complete; NULL: there is none. */
 static struct stream *take_unused(void) {
     struct stream *s = list_entry(unused.next, struct stream, unused);
     if (list_empty(&unused) || s->busy || !submit_done(s->id, submit_last(s->id))) return NULL;
@@ -70,7 +71,7 @@ CUresult stream_await(const struct stream *s, uint32_t on, uint64_t seq) {
                                                : submit_ordered(&rec, sizeof(rec), NULL, 0, NULL);
 }
 
-/* It begins where all of its context does. */
+/* Makes a new stream wait for the position that all of its context waits for. */
 static CUresult begin_late(const struct stream *s, const struct context *c) {
     struct stamp_point at = stamp_point(atom_load_acquire(&c->awaits));
     return at.seq ? stream_await(s, at.stream, at.seq) : CUDA_SUCCESS;
@@ -126,7 +127,8 @@ CUresult stream_prioritize(struct stream *s, int priority) {
                                        .priority = clamped(priority)};
     if (s->priority == rec.priority) return CUDA_SUCCESS;
     s->priority = rec.priority;
-    /* The default stream's queue is there from the start; older workers do not know the record. */
+    /* The queue of the default stream exists from the start; older workers do not know the record.
+     */
     if (s->id == STREAM_LEGACY || state.conn.minor < PRIORITY_SINCE) return CUDA_SUCCESS;
     return submit_record(&rec, sizeof(rec), NULL, 0);
 }
@@ -144,8 +146,8 @@ struct stream *stream_of_context(const struct context *c, const struct stream *a
     return NULL;
 }
 
-/* With the lock held: nobody finds it any more, and nobody gets its id before the worker was told.
- */
+/* Makes the stream invisible; its id is not used again before the worker was told. The caller holds
+ * the lock. */
 static void retire(struct stream *s) {
     s->handle = NULL;
     s->busy = true;
@@ -196,13 +198,14 @@ void stream_release(uint32_t owner) {
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-/* Those of the legacy stream end with the primary context, and it does not. */
+/* True when the lane exists. Lanes of the legacy stream end with the primary context; that stream
+ * itself does not. */
 static bool lane_lives(const struct stream *s, uint32_t i) {
     const struct stream *lane = nth(handle_index(HANDLE_STREAM, s->lanes[i]));
     return s->lanes[i] && lane && lane->handle == s->lanes[i];
 }
 
-/* Two threads may both find none: one of the streams is closed again. */
+/* Creates a lane. When two threads find none, one of their streams is closed again. */
 static CUresult make_lane(struct stream *s, uint32_t i) {
     CUstream made;
     CUresult r = stream_create(s->owner, CU_STREAM_NON_BLOCKING, s->priority, &made);
@@ -227,7 +230,7 @@ CUresult stream_lanes(struct stream *s, uint32_t count, uint32_t *ids) {
     return CUDA_SUCCESS;
 }
 
-/* ---- a thread's own -------------------------------------------------------------------------- */
+/* ---- a thread's default stream --------------------------------------------------------------- */
 
 static __thread CUstream own_stream __attribute__((tls_model("initial-exec")));
 static pthread_key_t own_key;
@@ -252,7 +255,7 @@ static struct stream *find_own(void) {
     return nth(handle_index(HANDLE_STREAM, own_stream));
 }
 
-/* ---- finding --------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 struct stream *stream_find(CUstream handle) {
     if (handle == NULL || handle == CU_STREAM_LEGACY) return &early[STREAM_LEGACY];
@@ -263,14 +266,15 @@ struct stream *stream_find(CUstream handle) {
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* The legacy stream stands for itself and every stream that synchronises with it. */
+/* True when a wait for `s` includes stream `id`. The legacy stream stands for itself and every
+ * stream that synchronises with it. */
 static bool waits_for(const struct stream *s, uint32_t id) {
     if (s && s->id != STREAM_LEGACY) return s->id == id;
     if (!s || id == STREAM_LEGACY) return true;
     return !(nth(id)->flags & CU_STREAM_NON_BLOCKING);
 }
 
-/* Every stream that `s` stands for; NULL: all. */
+/* Waits for every stream that `s` stands for; NULL: for all. */
 static CUresult wait_all(const struct stream *s) {
     uint32_t limit = atom_load_acquire(&stream_limit);
     uint32_t first = s && s->id != STREAM_LEGACY ? s->id : STREAM_LEGACY;

@@ -8,13 +8,14 @@
 #include "shim/lock.h"
 
 static pthread_mutex_t hint_lock =
-    PTHREAD_MUTEX_INITIALIZER; /* of all: they are hardly ever said */
+    /* The lock of all hints, which are rarely set. */
+    PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_waiting(CUsynchronizationPolicy p) {
     return (unsigned)p >= CU_SYNC_POLICY_AUTO && (unsigned)p <= CU_SYNC_POLICY_BLOCKING_SYNC;
 }
 
-/* What misses the window cannot be what stays. */
+/* Checks a window. The accesses that miss cannot be the ones that persist. */
 static bool is_window(const CUaccessPolicyWindow *w) {
     return w->num_bytes <= (size_t)shown(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) &&
            w->hitRatio >= 0 && w->hitRatio <= 1 &&
@@ -22,7 +23,7 @@ static bool is_window(const CUaccessPolicyWindow *w) {
            (unsigned)w->missProp <= CU_ACCESS_PROPERTY_STREAMING;
 }
 
-/* Devices with one domain take any. */
+/* Checks a domain map. Devices with one domain accept any map. */
 static bool is_domain_map(const CUlaunchMemSyncDomainMap *m) {
     const int count = shown(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
     return count <= 1 || (m->default_ < count && m->remote < count);

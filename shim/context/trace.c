@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pending operations, each with its two events. Events are ordinary ones, so that they end with
- * their context; an operation whose events are gone is dropped.
+ * Pending operations, each with two events. The events are ordinary ones, so they end with their
+ * context; an operation whose events have ended is dropped.
  */
 #include "shim/context/trace.h"
 
@@ -24,13 +24,13 @@ _Atomic uint32_t trace_active;
 struct pending {
     struct trace_item item;
     CUevent begin, end; /* handles */
-    uint64_t seq;       /* of the record of `end`, in the item's stream */
+    uint64_t seq;       /* position of the record of `end`, in the item's stream */
 };
 
 static _Atomic(const struct trace_observer *) observer;
 static struct pending pending[TRACE_PENDING];
 static uint32_t pending_count;
-static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER; /* of `pending` */
+static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER; /* protects `pending` */
 static _Atomic uint64_t dropped;
 static _Atomic uint32_t last_correlation;
 
@@ -42,7 +42,7 @@ static bool record_event(const struct event *e, uint32_t flags, uint32_t stream,
     return submit_ordered(&rec, sizeof(rec), NULL, 0, seq) == CUDA_SUCCESS;
 }
 
-/* Both events behind the operation that was just sent to the stream. */
+/* Records both events behind the operation that was just sent to the stream. */
 static bool ask_times(struct pending *p, uint32_t owner) {
     struct event *begin = event_create(owner, 0), *end = event_create(owner, 0);
     uint64_t seq;
@@ -80,7 +80,7 @@ static void drop_events(const struct pending *p) {
     event_destroy(p->end);
 }
 
-/* An older daemon's worker would end the job at WIRE_EVENT_BEGAN. */
+/* Checks the daemon's version: an older daemon's worker would end the job at WIRE_EVENT_BEGAN. */
 static bool worker_knows(void) {
     static _Atomic uint32_t said;
     bool knows = state.conn.minor >= TRACE_MINOR;
@@ -122,7 +122,7 @@ void trace_graph(void) {
                   "activities of them\" do=\"profile it without graphs\"");
 }
 
-/* Copies and fills, as they leave for the worker. */
+/* Traces copies and fills as they are sent to the worker. */
 static void watch(const struct wire_record *rec) {
     struct context *ctx = ctx_current();
     struct trace_item item = {.stream = rec->stream, .called_ns = fdutil_now_ns()};
@@ -149,7 +149,8 @@ static void watch(const struct wire_record *rec) {
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* False where the events ended with their context, or the numbers are other events' by now. */
+/* Reads the times. False when the events ended with their context, or the ids now belong to other
+ * events. */
 static bool read_times(struct pending *p) {
     const struct wire_completion *comp = state.conn.completion;
     const struct event *begin = event_find(p->begin), *end = event_find(p->end);
@@ -160,7 +161,7 @@ static bool read_times(struct pending *p) {
     return true;
 }
 
-/* Moves up to BATCH complete ones out, in order. */
+/* Moves up to BATCH complete items out, in order. */
 static uint32_t take_complete(struct pending *out) {
     uint32_t taken = 0, left = 0;
     lock_enter(&trace_lock);
