@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Captures, and the streams in them. A stream knows the nodes behind which its next one comes; a
- * recorded event keeps those of its stream, by handle, so that it may outlive everything.
+ * Captures and their streams. A stream has a tail: the nodes on which its next node depends. A
+ * recorded event stores the tail of its stream by handle, so that the nodes may be destroyed
+ * meanwhile.
  */
 #include "shim/capture/capture.h"
 
@@ -20,23 +21,23 @@ struct capture {
     struct list link, lanes;
     uint64_t id;
     struct graph *graph;
-    bool own; /* the graph came to be with it */
+    bool own; /* the capture created the graph */
     bool invalid;
     CUstreamCaptureMode mode;
-    const void *thread; /* that began it */
+    const void *thread; /* the thread that began the capture */
     struct capture_lane *first;
 };
 
 struct capture_lane {
-    struct list link; /* capture.lanes */
+    struct list link; /* link in capture.lanes */
     struct capture *capture;
-    struct stream *stream; /* NULL: it was destroyed; its work has to be joined all the same */
+    struct stream *stream; /* NULL: the stream was destroyed; its work must still be joined */
     struct tail tail;
 };
 
 struct capture_point {
     uint64_t capture;
-    CUgraphEdgeData data; /* of the edges to whoever waits for it */
+    CUgraphEdgeData data; /* data of the edges to the node that waits for the event */
     size_t count;
     CUgraphNode nodes[];
 };
@@ -45,8 +46,8 @@ _Atomic uint32_t capture_careful;
 
 static struct list captures = {&captures, &captures};
 static uint64_t last_id;
-static struct capture_lane guard; /* stands in the legacy stream while it must not be used */
-static __thread char here;        /* its address says which thread this is */
+static struct capture_lane guard; /* the legacy stream's lane while that stream must not be used */
+static __thread char here;        /* the address of this variable identifies the thread */
 
 static struct capture_lane *lane_of(const struct stream *s) {
     return atom_load_relaxed(&s->capture);
@@ -71,7 +72,7 @@ static struct capture *find_capture(uint64_t id) {
     return NULL;
 }
 
-/* The legacy stream would wait for a captured stream unless that is a non-blocking one. */
+/* True when the legacy stream would wait for the captured stream. */
 static bool is_blocking(const struct capture_lane *lane) {
     return lane->stream && !(lane->stream->flags & CU_STREAM_NON_BLOCKING);
 }
@@ -109,7 +110,7 @@ static void free_lane(struct capture_lane *lane) {
     free(lane);
 }
 
-/* All of its streams are as any other again. The graph stays, unless `drop`. */
+/* Ends a capture: its streams become ordinary ones. The graph stays, unless `drop`. */
 static void end(struct capture *c, bool drop) {
     struct list *pos, *next;
     list_each_safe(pos, next, &c->lanes) free_lane(list_entry(pos, struct capture_lane, link));
@@ -126,7 +127,8 @@ static CUresult invalidate(struct capture *c, CUresult why) {
     return why;
 }
 
-/* The legacy stream was used: the captures of all streams that it would wait for. */
+/* Called when the legacy stream is used. Invalidates the captures of all streams that it would wait
+ * for. */
 static CUresult invalidate_blocking(void) {
     struct list *c, *l;
     list_each(c, &captures) list_each(l, &list_entry(c, struct capture, link)->lanes) {
@@ -136,11 +138,11 @@ static CUresult invalidate_blocking(void) {
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-/* The lane of a stream to which something is sent. */
+/* Finds the lane of a stream to which an operation is sent. */
 static CUresult enter_lane(const struct stream *s, struct capture_lane **lane) {
     *lane = lane_of(s);
     if (*lane == &guard) return invalidate_blocking();
-    if (!*lane) return CUDA_ERROR_ILLEGAL_STATE; /* it has just ended */
+    if (!*lane) return CUDA_ERROR_ILLEGAL_STATE; /* the capture has just ended */
     return (*lane)->capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
@@ -185,7 +187,7 @@ CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode, CUgraph graph
     return r;
 }
 
-/* Marks what comes before the first stream's next node. */
+/* Marks all nodes on which the first stream's next node depends. */
 static void mark_before(const struct graph_node **todo, size_t count) {
     while (count > 0) {
         const struct graph_node *n = todo[--count];
@@ -215,7 +217,7 @@ static CUresult mark_joined(const struct capture *c) {
     return CUDA_SUCCESS;
 }
 
-/* Whatever was done in other streams has to come before the end of the first. */
+/* Checks that the work in all other streams comes before the end of the first stream. */
 static CUresult check_joined(const struct capture *c) {
     struct list *pos;
     CUresult r = mark_joined(c);
@@ -251,7 +253,7 @@ CUresult capture_end(struct stream *s, CUgraph *out) {
     return r;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static void describe(const struct capture_lane *lane, struct capture_info *info) {
     const struct capture *c = lane->capture;
@@ -301,7 +303,7 @@ CUresult capture_depend(struct stream *s, const CUgraphNode *nodes, const CUgrap
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* A kernel that says that it may. */
+/* True for a kernel that may begin before its predecessors end. */
 static bool begins_early(const struct params *p) {
     const CUlaunchAttributeID early = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     const CUlaunchAttributeValue *v =
@@ -396,7 +398,7 @@ void capture_forget(struct event *e) {
     lock_leave(&graph_lock);
 }
 
-/* The stream waits for what was captured: it is captured from now on, if it was not. */
+/* Makes the stream wait for a captured event, by which it joins the capture. */
 static CUresult wait_captured(struct stream *s, const struct capture_point *p) {
     struct capture *c = find_capture(p->capture);
     struct capture_lane *lane = lane_of(s);
@@ -415,7 +417,7 @@ static CUresult wait_captured(struct stream *s, const struct capture_point *p) {
     return r ? invalidate(c, r) : CUDA_SUCCESS;
 }
 
-/* An event of outside: what was recorded there cannot be waited for. */
+/* Waits for an event outside of the capture, which is an error if the event was ever recorded. */
 static CUresult wait_outside(struct stream *s, const struct event *e) {
     struct capture_lane *lane;
     CUresult r = enter_lane(s, &lane);
@@ -435,9 +437,9 @@ CUresult capture_wait(struct stream *s, const struct event *e, bool external) {
     return r;
 }
 
-/* ---- everything else ------------------------------------------------------------------------- */
+/* ---- other calls ----------------------------------------------------------------------------- */
 
-/* CUDA's rule, cuThreadExchangeStreamCaptureMode. */
+/* CUDA's rule, as documented at cuThreadExchangeStreamCaptureMode. */
 static bool forbids(const struct capture *c, CUstreamCaptureMode mode) {
     if (mode == CU_STREAM_CAPTURE_MODE_RELAXED || c->invalid) return false;
     if (c->thread == &here) return c->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -470,8 +472,9 @@ CUresult capture_forbid_waiting(void) {
     return r ? r : capture_gate();
 }
 
-/* With the lock held. A program may destroy a stream that it has joined before the capture ends, as
- * NVIDIA's sample graphMemoryNodes does. Without its first stream a capture has no other end. */
+/* Removes a destroyed stream from its capture. A program may destroy a stream that it has joined
+ * before the capture ends, as NVIDIA's sample graphMemoryNodes does. A capture without its first
+ * stream can only be ended. The caller holds the lock. */
 static void leave(struct capture_lane *lane) {
     if (lane == lane->capture->first)
         end(lane->capture, true);
@@ -487,7 +490,8 @@ void capture_leave(struct stream *s) {
     lock_leave(&graph_lock);
 }
 
-/* A capture that goes on can be joined by nothing of this context any more. */
+/* Called when a context ends. Invalidates the captures of its streams, and takes the streams out of
+ * them. */
 void capture_release(uint32_t owner) {
     struct list *c, *l;
     lock_enter(&graph_lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is sent to a captured stream, as the parameters of a node.
+ * Turns operations that are sent to a captured stream into the parameters of nodes.
  */
 #include "shim/capture/capture_send.h"
 
@@ -9,7 +9,7 @@
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
-/* Which side of a copy it is, for programs that ask for the node's parameters. */
+/* Returns the memory type of a copy's side, for programs that query the node's parameters. */
 static CUmemorytype type_of(uint64_t addr) {
     return conn_in_device(&state.conn, addr) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
 }

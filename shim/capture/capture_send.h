@@ -12,7 +12,7 @@ CUresult capture_send_copy(struct stream *s, const struct transfer *t, unsigned 
 CUresult capture_send_fill(struct stream *s, const struct fill *f);
 CUresult capture_send_values(struct stream *s, unsigned int count, CUstreamBatchMemOpParams *ops);
 CUresult capture_send_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host);
-/* Memory of a graph, of which the node is a holder already; and the end of one's. */
+/* Allocates memory of a graph, which the node already holds; and frees such memory. */
 CUresult capture_send_allocate(struct stream *s, struct graph_memory *m);
 CUresult capture_send_free(struct stream *s, uint64_t addr);
 

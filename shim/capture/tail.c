@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two arrays side by side, as the driver's calls hand them over.
+ * Stores the nodes and the edge data in two parallel arrays, as the driver's calls pass them.
  */
 #include "shim/capture/tail.h"
 
@@ -20,7 +20,8 @@ static bool is_plain(const CUgraphEdgeData *data) {
     return memcmp(data, &plain, sizeof(plain)) == 0;
 }
 
-/* Of two edges from one node the plain one stays: it says more. */
+/* True when the tail has the node already. Of two edges from one node the default edge stays,
+ * because it orders more. */
 static bool has_node(struct tail *t, CUgraphNode node, const CUgraphEdgeData *data) {
     for (size_t i = 0; i < t->count; i++) {
         if (t->list[i] != node) continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The nodes behind which the next one of a captured stream comes: by handle, since the program may
- * destroy them meanwhile, and with the data of the edges from them. Each is there once. Owner: the
- * captured stream. With graph_lock held.
+ * The nodes on which the next node of a captured stream depends, each once, with the data of the
+ * edges from them. They are stored by handle, since the program may destroy them meanwhile. Owner:
+ * the captured stream. The caller holds graph_lock.
  */
 #ifndef SHIM_CAPTURE_TAIL_H
 #define SHIM_CAPTURE_TAIL_H
@@ -18,20 +18,21 @@ struct tail {
     size_t count;
 };
 
-/* `data` NULL: default edges. CUDA_ERROR_OUT_OF_MEMORY: the tail is as it was. */
+/* Adds nodes. `data` NULL: default edges. CUDA_ERROR_OUT_OF_MEMORY: the tail is unchanged. */
 CUresult tail_add(struct tail *t, const CUgraphNode *list, const CUgraphEdgeData *data,
                   size_t count);
-/* The same for an event that was recorded behind all of these. */
+/* Adds the nodes of an event that was recorded behind all of them. */
 CUresult tail_wait(struct tail *t, const CUgraphNode *list, CUgraphEdgeData data, size_t count);
-/* Only a kernel can begin before another ends: the next node is none. */
+/* Makes all edges default edges, for a next node that is no kernel: only kernels can begin before
+ * another ends. */
 void tail_make_plain(struct tail *t);
-/* Nodes that the program has destroyed since are no more to be waited for. */
+/* Removes nodes that the program has destroyed since. */
 void tail_tidy(struct tail *t);
-/* The next node may begin before kernels in it end, where the edges from them say nothing else. */
+/* Lets the next node begin before the tail's kernels end, where their edges have default data. */
 void tail_begin_early(struct tail *t);
-/* The data of the edges say nothing. */
+/* True when all edges have default data. */
 bool tail_is_plain(const struct tail *t);
-/* Empty afterwards. */
+/* Empties the tail. */
 void tail_free(struct tail *t);
 
 #endif
