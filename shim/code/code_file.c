@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ordinary files alone, and none that is longer than any image may be.
+ * Reads code from regular files only, up to the largest size of an image.
  */
 #include "shim/code/code_file.h"
 
@@ -13,7 +13,7 @@
 #include "common/fdutil.h"
 #include "shim/code/fatbin.h"
 
-/* NULL and -errno. */
+/* Returns NULL and -errno in `err` on failure. */
 static void *read_whole(const char *name, size_t *bytes, int *err) {
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     struct stat st;

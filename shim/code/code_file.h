@@ -9,8 +9,8 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* The content, with a NUL behind it, so that PTX ends: the caller's to free. NULL and the error to
- * give. `name` may be NULL. Preserves errno. */
+/* Reads the content and adds a NUL, so that PTX text is terminated. The caller frees the result.
+ * NULL and the error to give on failure. `name` may be NULL. Preserves errno. */
 void *code_file_read(const char *name, size_t *bytes, CUresult *error);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lengths of code images. Layouts were measured with nvcc 13.0: the wrapper that the runtime
- * registers (version 1 names one fatbin; version 2, of -rdc=true, the linked code and then a
- * NULL-terminated array of relocatable fatbins), the fatbin container and 64-bit ELF.
+ * Lengths of code images. Layouts were measured with nvcc 13.0. The wrapper that the runtime
+ * registers has two versions: version 1 names one fatbin; version 2 (-rdc=true) has the linked code
+ * and then a NULL-terminated array of relocatable fatbins. The other layouts are the fatbin
+ * container and 64-bit ELF.
  */
 #include "shim/code/fatbin.h"
 
@@ -23,7 +24,7 @@
 struct wrapper {
     uint32_t magic, version;
     const void *data;
-    const void *const *units; /* version 2 */
+    const void *const *units; /* version 2 only */
 };
 
 static uint32_t magic_of(const void *p) {
@@ -32,7 +33,7 @@ static uint32_t magic_of(const void *p) {
     return magic;
 }
 
-/* Callers may pass text of three characters. */
+/* True when the image begins like text. Callers may pass text of only three characters. */
 static bool is_text(const void *p) {
     const unsigned char *c = p;
     return *c == '/' || *c == '.' || *c == ' ' || (*c >= '\t' && *c <= '\r');
@@ -42,16 +43,16 @@ static uint64_t larger(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* UINT64_MAX when it wraps. */
+/* Returns UINT64_MAX when the sum wraps. */
 static uint64_t end_of(uint64_t offset, uint64_t bytes) {
     return offset + bytes < offset ? UINT64_MAX : offset + bytes;
 }
 
-/* An image's bytes. Of one that the program points to, nobody knows how many can be read. */
+/* The bytes of an image. The readable length of an image that the program points to is unknown. */
 struct extent {
     const char *at;
     uint64_t limit;
-    bool known; /* all of them can be read */
+    bool known; /* all of the bytes can be read */
 };
 
 /* True if the `bytes` at `offset` could be copied. */
@@ -62,7 +63,7 @@ static bool peek(const struct extent *x, uint64_t offset, void *to, size_t bytes
     return true;
 }
 
-/* `bytes`, or 0 where these are not all there. */
+/* Returns `bytes`, or 0 when the extent does not have all of them. */
 static uint64_t whole(const struct extent *x, uint64_t bytes) {
     char last;
     return bytes && peek(x, bytes - 1, &last, 1) ? bytes : 0;
@@ -98,7 +99,7 @@ static uint64_t measure_fatbin(const struct extent *x) {
     return whole(x, end_of(h.header_bytes, h.bytes));
 }
 
-/* Anything but a wrapper. */
+/* Measures any image but a wrapper. */
 static uint64_t measure(const struct extent *x) {
     if (!x->at || !*x->at) return 0; /* empty text */
     if (is_text(x->at)) return strlen(x->at) + 1;
@@ -125,7 +126,7 @@ static bool is_wrapper(const void *p, struct wrapper *w) {
     return true;
 }
 
-/* What is sent of anything but a wrapper, and its length; 0: it is no image. */
+/* Returns the part of an image that is sent, and its length; 0: not an image. Not for wrappers. */
 static const void *travelling(const void *p, uint64_t *bytes) {
     *bytes = measure_one(p);
     if (!*bytes || is_text(p) || magic_of(p) != LINKED_MAGIC) return p;
@@ -157,13 +158,13 @@ size_t fatbin_measure(const void *code) {
     return total <= FATBIN_BYTES_MAX ? total : 0;
 }
 
-/* The place at which the copy goes on, and the room that is left. */
+/* The position at which the copy goes on, and the bytes left there. */
 struct target {
     char *at;
     uint64_t left;
 };
 
-/* The headers may say more than when they were measured. */
+/* Copies one piece. The headers may give a larger size than when they were measured. */
 static int copy_piece(struct target *t, const void *from, uint64_t bytes) {
     if (bytes > t->left) return -EFAULT;
     int err = program_memory_read(t->at, from, bytes);
@@ -207,8 +208,8 @@ static bool runs_on(const struct fatbin_entry *e, uint32_t capability) {
     return !(e->flags & FATBIN_FAMILY) || e->target / 10 == capability / 10;
 }
 
-/* Bytes to the next entry, of which `left` are there from this one's header on; 0: the entry's
- * sizes cannot be. */
+/* Returns the bytes to the next entry; `left`: those that exist from this entry's header on. 0: the
+ * entry's sizes are invalid. */
 static size_t step_over(const struct fatbin_entry *e, size_t left) {
     if (e->header_bytes < sizeof(*e)) return 0;
     uint64_t step = end_of(e->header_bytes, e->payload_bytes);

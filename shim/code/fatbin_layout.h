@@ -11,16 +11,16 @@
 #define FATBIN_MAGIC 0xba55ed50u
 #define FATBIN_HEADER_MIN 16u
 #define FATBIN_KIND_PTX 1
-#define FATBIN_ARCH 0x100000u   /* sm_90a: for exactly this architecture */
-#define FATBIN_FAMILY 0x200000u /* sm_100f: for this family */
+#define FATBIN_ARCH 0x100000u   /* sm_90a: runs on exactly this architecture */
+#define FATBIN_FAMILY 0x200000u /* sm_100f: runs on this family of architectures */
 
 struct fatbin_header {
     uint32_t magic;
     uint16_t version, header_bytes;
-    uint64_t bytes; /* behind the header */
+    uint64_t bytes; /* length of the data behind the header */
 };
 
-/* The part of an entry's header that is always there. */
+/* The part of an entry's header that every entry has. */
 struct fatbin_entry {
     uint16_t kind, version;
     uint32_t header_bytes;
@@ -29,7 +29,7 @@ struct fatbin_entry {
     uint32_t target; /* 75 for sm_75 */
     uint32_t more_unknown[2];
     uint64_t flags;
-    uint64_t name; /* where it is, or so */
+    uint64_t name; /* probably the position of the name */
     uint64_t unpacked_bytes;
 };
 _Static_assert(sizeof(struct fatbin_entry) == 64, "as nvcc writes it");

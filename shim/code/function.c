@@ -16,7 +16,7 @@ _Static_assert((WIRE_FUNCS & (WIRE_FUNCS - 1)) == 0, "function_find masks");
 struct table function_table = {.bytes = sizeof(struct function)};
 _Atomic uint32_t function_age;
 static uint32_t limit;          /* ids from here on were never used */
-static struct function *unused; /* ids that were given back: the latest first */
+static struct function *unused; /* unused ids, the latest first */
 
 static struct function *take_id(void) {
     uint32_t most = table_most(WIRE_FUNCS, WIRE_FUNCS_FIRST);

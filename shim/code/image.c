@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of images: keeping the code, sending it, forgetting it.
+ * The table of images: stores the code, sends it to the worker, unloads it.
  */
 #include "shim/code/image.h"
 
@@ -36,11 +36,12 @@ struct image_global {
 };
 
 static struct table images = {.bytes = sizeof(struct image)};
-static uint32_t first_unused; /* all images below are used; changed by who has entered */
-static uint32_t image_limit;  /* indices from here on were never used; grows with the lock held */
+static uint32_t
+    first_unused;            /* all images below are used; changed by the thread that has entered */
+static uint32_t image_limit; /* indices from here on were never used; grows with the lock held */
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* not counted in lock.h, see image.h */
-/* What is looked up by anybody: which images are used, their kernels and variables. Changed by
- * who has entered only, with the lock held. */
+/* Protects the data that any thread looks up: which images are used, their kernels and variables.
+ * Only the thread that has entered changes them, with the lock held. */
 static pthread_mutex_t image_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void image_enter(void) {
@@ -173,7 +174,8 @@ static struct image *take_slot(void) {
     return image;
 }
 
-/* What is no code at all every driver refuses; only what another one would take is said. */
+/* Refuses data that is not known as code. Every driver refuses garbage, so only code that NVIDIA's
+ * driver would accept is explained. */
 static CUresult refuse_unknown(const struct image *image, const void *code,
                                const struct image_log *log) {
     if (code && fatbin_is_tile(code)) explain(image, ERR_INVALID_IMAGE, TILE_WHY, log);
@@ -220,8 +222,9 @@ static void describe(struct image *image, const struct image_source *from) {
     if (!from->library) image->owner = ctx_current()->index;
 }
 
-/* A library is there without code for this device as well, as on the driver, whose runtime loads
- * all that a program has where it is told to (EAGER): who asks for a kernel of it hears of that. */
+/* Loads an image at once. A library without code for this device still loads, as with NVIDIA's
+ * driver, whose runtime loads all of a program's code when told to (EAGER). The error appears when
+ * one of its kernels is asked for. */
 static CUresult load_now(struct image *image, const struct image_log *log) {
     image->unasked = image->library && fatbin_is_one(image->data);
     CUresult r = image_load(image, log);
@@ -262,7 +265,8 @@ void image_release(uint32_t owner) {
     image_leave();
 }
 
-/* In the order in which they were loaded first, so that each finds its place again. */
+/* Loads the images in the order in which they were loaded first, so that each gets its old address.
+ */
 void image_restore_managed(void) {
     image_enter();
     for (uint32_t i = 0; i < image_limit; i++) {
@@ -292,7 +296,7 @@ void image_add(struct image *image, struct function *f) {
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* Where a driver chose it, it may be where this program has something else. */
+/* Notes the address of a variable. An address that a driver chose may be in use in this program. */
 static CUresult note_place(const char *name, const struct wire_global_reply *g) {
     if (conn_in_device(&state.conn, g->addr) || conn_in_host(&state.conn, g->addr))
         return CUDA_SUCCESS;

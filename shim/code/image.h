@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Code that the program loaded: modules, which live in a context, and libraries, which outlive it.
- * The worker has a library's code only while it is needed: it is sent when first asked for and
- * again after a reset of the primary context, so handles survive. Any thread: one after another
- * changes what is here, which takes round trips, and others look meanwhile.
+ * Code that the program loaded: modules, which belong to a context, and libraries, which outlive
+ * it. The worker has a library's code only while it is needed: it is sent when first asked for, and
+ * again after a reset of the primary context, so handles stay valid. Any thread: one thread at a
+ * time makes changes, which take round trips; other threads can look things up meanwhile.
  */
 #ifndef SHIM_CODE_IMAGE_H
 #define SHIM_CODE_IMAGE_H
@@ -20,35 +20,36 @@ struct image_global;
 
 struct image {
     bool used, library;
-    uint32_t index; /* also the module's id on the wire */
+    uint32_t index; /* index of the image and id of the module on the wire */
     uint16_t generation;
     uint32_t owner;      /* index of the context; modules only */
-    uint32_t capability; /* for which PTX is chosen; 0: what everybody is told */
+    uint32_t capability; /* the capability for which PTX is chosen; 0: the one that every caller is
+                            told */
     const void *data;    /* the program's memory, or `copy` */
-    const void *origin;  /* where the program had it: an address only, which is not read */
+    const void *origin;  /* address in the program, which is never read */
     size_t bytes;
     void *copy;
-    bool loaded;  /* the worker has it */
-    bool unasked; /* being loaded because all is: nobody is told that it lacks code */
-    bool managed; /* the program holds the address of a variable: it has to stay the same */
+    bool loaded;  /* the worker has the code */
+    bool unasked; /* loaded only because all code is loaded: missing code is not reported */
+    bool managed; /* the program has the address of a managed variable, which must stay the same */
     uint32_t function_count;
     struct function *functions;
     struct image_global *globals;
 };
 
-/* For whoever loads, asks or forgets: the one lock that is held across round trips. It is
- * for questions to the worker; no launch of a kernel that is ready takes it, and no look-up. */
+/* Takes the lock for loading, queries to the worker and unloading. It is the one lock that is held
+ * across round trips. No launch of a resolved kernel and no lookup takes it. */
 void image_enter(void);
 void image_leave(void);
 
-/* What a failure looks like for people; for the JIT options of a load. */
+/* The buffer for a readable error message, for the JIT options of a load. */
 struct image_log {
     char *text; /* may be NULL */
     size_t cap;
 };
 
-/* With `preserved` the program promises to keep the code where it is. With `now` the worker gets it
- * at once. */
+/* The source of an image. `preserved`: the program promises to keep the code in place. `now`: the
+ * code is sent to the worker at once. */
 struct image_source {
     const void *code;
     uint32_t capability; /* as in struct image */
@@ -58,32 +59,32 @@ CUresult image_create(const struct image_source *from, const struct image_log *l
                       struct image **out);
 void image_destroy(struct image *image);
 
-/* NULL for what is none. A library is also a module. Entered, or for a handle that the program
- * does not unload meanwhile. */
+/* Returns NULL for an invalid handle. A library is also a module. The caller has entered, or the
+ * program does not unload the handle meanwhile. */
 struct image *image_of_module(CUmodule handle);
 struct image *image_of_library(CUlibrary handle);
 CUmodule image_module(const struct image *image);
 CUlibrary image_library(const struct image *image);
 
-/* Entered: the worker has it afterwards. */
+/* Makes sure that the worker has the code. The caller has entered. */
 CUresult image_load(struct image *image, const struct image_log *log);
 
-/* Entered: a variable of the image. */
+/* Finds a variable of the image. The caller has entered. */
 CUresult image_global(struct image *image, const char *name, uint64_t *addr, uint64_t *bytes);
 
-/* The variable that contains `addr`, among those that were asked for. */
+/* Finds the variable that contains `addr`, among those that were looked up before. */
 bool image_global_at(uint64_t addr, uint64_t *base, uint64_t *bytes);
 
-/* The kernel with this name that was found before, or NULL. */
+/* Returns the kernel with this name if it was looked up before, or NULL. */
 struct function *image_function(struct image *image, const char *name);
-/* Entered: it can be found from now on. */
+/* Adds a kernel to the image's lookup. The caller has entered. */
 void image_add(struct image *image, struct function *f);
 
-/* The context ended: its modules too; with the primary one the code of every library leaves the
- * worker, to come back when it is next used. */
+/* Destroys the modules of a context that ended. With the primary context, the code of every library
+ * is unloaded from the worker, and sent again when it is next used. */
 void image_release(uint32_t owner);
 
-/* After a reset: managed variables are back, at their addresses and with their first values. */
+/* Restores managed variables after a reset, at their addresses and with their first values. */
 void image_restore_managed(void);
 
 #endif

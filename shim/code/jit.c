@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A buffer and its size are two options.
+ * A log is two options: its buffer, and the buffer's size.
  */
 #include "shim/code/jit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options of loads and links, and their values, which are numbers in pointers. Of the options those
- * count that give room for texts about what went wrong; code is not changed by any.
+ * Options of loads and links, and their values, which are numbers stored in pointers. Only the
+ * options that give log buffers have an effect; no option changes the code.
  */
 #ifndef SHIM_CODE_JIT_H
 #define SHIM_CODE_JIT_H
@@ -11,19 +11,20 @@
 #include "proto/cuda/cuda_abi.h"
 #include "shim/code/image.h"
 
-/* The program's own arrays; may be NULL. */
+/* The program's own arrays, which may be NULL. */
 struct jit {
     unsigned int count;
     const CUjit_option *options;
     void **values;
 };
 
-/* The value, for writing it too; NULL when the option is not given. */
+/* Returns a pointer to the option's value, which may be written; NULL when the option is not given.
+ */
 void **jit_value(const struct jit *jit, CUjit_option option);
 
-/* The room of CU_JIT_INFO_LOG_BUFFER or CU_JIT_ERROR_LOG_BUFFER, with nothing in it. */
+/* Returns the buffer of CU_JIT_INFO_LOG_BUFFER or CU_JIT_ERROR_LOG_BUFFER, emptied. */
 struct image_log jit_open_log(const struct jit *jit, CUjit_option buffer);
-/* The option for its size comes back as what was written. */
+/* Sets the option for the buffer's size to the bytes written. */
 void jit_close_log(const struct jit *jit, CUjit_option buffer, const struct image_log *log);
 
 #endif

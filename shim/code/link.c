@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inputs to units.
+ * Turns the inputs of a link into units.
  */
 #include "shim/code/link.h"
 
@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static CUresult refuse(const struct input 
 
 /* ---- one unit -------------------------------------------------------------------------------- */
 
-/* Where the next unit goes. */
+/* Returns the buffer to which the next unit is appended. */
 static struct buf *next_unit(const struct input *in) {
     struct buf *image = &in->link->image;
     if (image->len == 0) linked_begin(image);
@@ -71,14 +71,14 @@ static CUresult no_ptx(const struct input *in) {
                   in->link->capability);
 }
 
-/* `data` begins with a whole fatbin of `bytes`. */
+/* Adds the fatbin of `bytes` at `data`. */
 static CUresult add_fatbin(const struct input *in, const void *data, size_t bytes) {
     if (!fatbin_has_ptx(data, bytes, in->link->capability)) return no_ptx(in);
     buf_append(next_unit(in), data, bytes);
     return end_unit(in);
 }
 
-/* One fatbin, or several without a gap. */
+/* Adds one fatbin, or several without a gap. */
 static CUresult add_fatbins(const struct input *in, const unsigned char *data, size_t left) {
     do {
         size_t bytes = fatbin_container_bytes(data, left);
@@ -93,7 +93,7 @@ static CUresult add_fatbins(const struct input *in, const unsigned char *data, s
 
 /* ---- files of host code ---------------------------------------------------------------------- */
 
-/* `spare`: fatbins of no use here are passed over. */
+/* Adds an object's fatbins. `spare`: fatbins without usable PTX are skipped. */
 static CUresult add_object(const struct input *in, struct object *o, bool spare) {
     struct object_piece fatbin;
     int more;
@@ -119,7 +119,8 @@ static CUresult add_archive(const struct input *in, struct archive *a) {
 
 /* ---- any input ------------------------------------------------------------------------------- */
 
-/* By what it is: compilers that were made to hand over PTX call it a cubin all the same. */
+/* Adds an input by its content: compilers that were made to produce PTX still label it as a cubin.
+ */
 static CUresult add_code(const struct input *in, const void *data, size_t bytes) {
     if (linked_bytes(data, bytes)) {
         uint64_t units_bytes;

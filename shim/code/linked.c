@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Header, empty fatbin, units.
+ * The layout is a header, an empty fatbin, then the units.
  */
 #include "shim/code/linked.h"
 
@@ -10,7 +10,7 @@
 
 struct linked {
     uint32_t magic, version;
-    uint64_t bytes; /* of all of it */
+    uint64_t bytes; /* length of the whole image */
 };
 
 static const struct fatbin_header nothing = {FATBIN_MAGIC, 1, sizeof(nothing), 0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An archive's member: a header of 60 bytes of text, with its length in ten decimal digits at 48,
+ * An archive's member is a header of 60 bytes of text, with its length in ten decimal digits at 48,
  * then the data, padded to an even length. nvcc puts fatbins into sections of host objects, one
- * behind the other, on multiples of eight.
+ * after the other, at multiples of eight.
  */
 #include "shim/code/object.h"
 
@@ -30,7 +30,7 @@ bool archive_open(struct archive *a, const void *data, size_t bytes) {
     return true;
 }
 
-/* Digits, then blanks. False when there is no number, or one beyond `most`. */
+/* Reads digits followed by blanks. False when there is no number, or it is greater than `most`. */
 static bool read_size(const unsigned char *text, size_t most, size_t *out) {
     size_t i = 0, value = 0;
     for (; i < ARCHIVE_SIZE_BYTES && text[i] >= '0' && text[i] <= '9'; i++)
@@ -40,7 +40,7 @@ static bool read_size(const unsigned char *text, size_t most, size_t *out) {
     return true;
 }
 
-/* "/", "//" and "/SYM64/" are the archive's own; "/12" is a member with a long name. */
+/* True for the archive's own tables "/", "//" and "/SYM64/"; "/12" is a member with a long name. */
 static bool is_table(const unsigned char *name) {
     return name[0] == '/' && !(name[1] >= '0' && name[1] <= '9');
 }
@@ -56,7 +56,7 @@ int archive_next(struct archive *a, struct object_piece *member) {
             return -EINVAL;
         *member = (struct object_piece){header + ARCHIVE_HEADER_BYTES, bytes};
         size_t step = ARCHIVE_HEADER_BYTES + bytes + (bytes & 1);
-        if (step > a->left) step = a->left; /* the last one need not be padded */
+        if (step > a->left) step = a->left; /* the last member may lack its padding */
         a->at += step;
         a->left -= step;
         if (!is_table(header)) return 1;
@@ -92,7 +92,7 @@ static Elf64_Shdr section_at(const struct object *o, size_t i) {
     return s;
 }
 
-/* Whether the section's name is this one; a name beyond the table is none. */
+/* True when the section has this name. A name outside of the name table never matches. */
 static bool is_named(const struct object *o, const Elf64_Shdr *s, const char *name) {
     Elf64_Shdr names = section_at(o, header_of(o).e_shstrndx);
     size_t n = strlen(name) + 1;
@@ -108,7 +108,7 @@ static bool holds_fatbins(const struct object *o, const Elf64_Shdr *s) {
     return false;
 }
 
-/* Into the next section that holds fatbins. 1, 0 when there is none, -EINVAL. */
+/* Enters the next section that holds fatbins. 1, or 0 when there is none, or -EINVAL. */
 static int enter_section(struct object *o) {
     while (o->section < o->sections) {
         Elf64_Shdr s = section_at(o, o->section++);
@@ -120,7 +120,7 @@ static int enter_section(struct object *o) {
     return 0;
 }
 
-/* What pads a fatbin is zeros. */
+/* Skips the zeros that pad a fatbin. */
 static void skip_padding(struct object_piece *p) {
     while (p->bytes && *p->data == 0) {
         p->data++;

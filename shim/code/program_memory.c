@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel copies: it answers EFAULT where a load would end the program. Where a sandbox forbids
- * that call, the memory is believed to be there.
+ * Lets the kernel copy: it returns EFAULT where a load would kill the program. Where a sandbox
+ * forbids that call, the memory is assumed to be readable.
  */
 #include "shim/code/program_memory.h"
 
@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Bytes that were copied, or -errno. */
+/* Returns the bytes copied, or -errno. */
 static ssize_t copy_some(void *to, const void *from, size_t bytes) {
     struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
     ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words and comments, as far as .target, which follows .version.
+ * Scans words and comments up to .target, which follows .version.
  */
 #include "shim/code/ptx_target.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Behind the comment that begins at `i`; `i` when none does. */
+/* Returns the position behind the comment that begins at `i`, or `i` when none does. */
 static size_t skip_comment(const char *text, size_t bytes, size_t i) {
     const char *end;
     if (bytes - i < 2 || text[i] != '/') return i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For which architecture PTX text is. Pure.
+ * Finds the architecture of PTX text. Pure.
  */
 #ifndef SHIM_CODE_PTX_TARGET_H
 #define SHIM_CODE_PTX_TARGET_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 75 for ".target sm_75"; 0 when the text does not begin like PTX, or has none. */
+/* Returns 75 for ".target sm_75"; 0 when the text does not begin like PTX, or has no target. */
 uint32_t ptx_target(const char *text, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking the worker about kernels.
+ * Queries the worker about kernels.
  */
 #include "shim/code/resolve.h"
 
@@ -17,7 +17,8 @@
 
 #define PARAMS_MAX RECORD_PARAMS_MAX
 
-static uint64_t params_at; /* host window: where the worker puts parameter layouts */
+static uint64_t
+    params_at; /* address in the host window at which the worker puts parameter layouts */
 
 static CUresult keep_params(struct function *f) {
     size_t bytes = f->info.param_count * sizeof(*f->params);
@@ -43,23 +44,23 @@ static uint32_t default_dynamic(const struct function *f) {
     return f->info.shared_bytes < per_block ? per_block - f->info.shared_bytes : 0;
 }
 
-/* Of launches that say nothing of clusters. Drivers say "must" of a kernel with sides of its own,
- * too. */
+/* The flags of launches that set no cluster. Drivers report "must" also for a kernel that has a
+ * cluster size of its own. */
 static uint16_t clusters_unsaid(const struct wire_func_reply *i) {
     return i->cluster ? i->cluster : i->cluster_must ? CLUSTER_NONE : 0;
 }
 
-/* Whether the kernel is there and cannot be used. Names that nothing has are asked for as well, and
- * then there is no reason. */
+/* True when the kernel exists and cannot be used. Names that do not exist are asked for as well;
+ * those come without a reason. */
 static bool is_refusal(const struct reply *reply) {
     return refuse_is_code(reply->result) ||
            (reply->result == ERR_NOT_FOUND && reply->bytes && reply->data[0]);
 }
 
-/* Entered: asks the worker about the kernel. */
+/* Asks the worker about the kernel. The caller has entered. */
 static CUresult ask(struct function *f, bool first) {
     CUresult r = image_load(f->image, NULL);
-    if (!r && f->sent) return CUDA_ERROR_NOT_SUPPORTED; /* its layout was refused before */
+    if (!r && f->sent) return CUDA_ERROR_NOT_SUPPORTED; /* the kernel's layout was refused before */
     if (!r && !params_at)
         r = mem_take(MEM_OWN, 0, 0, PARAMS_MAX * sizeof(struct wire_param), &params_at);
     if (r) return r;
@@ -110,7 +111,8 @@ CUresult resolve_get(struct image *image, const char *name, struct function **ou
     if (!f) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = ask(f, true);
     if (r) {
-        if (!f->sent) function_free(f); /* else the id stays taken: the worker has it */
+        if (!f->sent)
+            function_free(f); /* otherwise the id stays taken, because the worker has it */
         return r;
     }
     function_publish(f);
