@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A record of a kernel, a copy or a fill when it is complete; one of the thread's external ids when
- * it is sent.
+ * Writes a record of a kernel, a copy or a fill when it is complete; and records of the thread's
+ * external ids when it is sent.
  */
 #include "shim/cupti/activity.h"
 
@@ -19,8 +19,8 @@
 #define KERNELS (BIT(CUPTI_KIND_KERNEL) | BIT(CUPTI_KIND_CONCURRENT_KERNEL))
 #define ON_DEVICE (KERNELS | BIT(CUPTI_KIND_MEMCPY) | BIT(CUPTI_KIND_MEMSET))
 #define ALL (ON_DEVICE | BIT(CUPTI_KIND_DRIVER) | BIT(CUPTI_KIND_EXTERNAL_CORRELATION))
-#define STREAM_FIRST 7u  /* how CUPTI numbers the default stream */
-#define CONTEXT_FIRST 1u /* 0 is no context there */
+#define STREAM_FIRST 7u  /* CUPTI's number for the default stream */
+#define CONTEXT_FIRST 1u /* CUPTI numbers contexts from 1 */
 
 static _Atomic uint64_t wanted;
 
@@ -29,7 +29,7 @@ static uint64_t kind_of(const struct trace_item *item) {
     return item->kind == TRACE_COPY ? BIT(CUPTI_KIND_MEMCPY) : BIT(CUPTI_KIND_MEMSET);
 }
 
-/* ---- when it is sent ------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static void put_externals(uint32_t correlation) {
     struct cupti_external r = {.kind = CUPTI_KIND_EXTERNAL_CORRELATION, .correlation = correlation};
@@ -43,13 +43,14 @@ static void put_externals(uint32_t correlation) {
 }
 
 static void sent(struct trace_item *item) {
-    item->tag = atom_load_relaxed(&wanted); /* it may be asked for no more when it is complete */
+    item->tag =
+        atom_load_relaxed(&wanted); /* the kind may be disabled before the item is complete */
     if (item->kind == TRACE_KERNEL) item->kernel.name = names_keep(item->kernel.name);
     if (item->tag & BIT(CUPTI_KIND_EXTERNAL_CORRELATION) && item->tag & kind_of(item))
         put_externals(item->correlation);
 }
 
-/* ---- when it is complete --------------------------------------------------------------------- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 static void put_kernel(const struct trace_item *item) {
     struct cupti_kernel r = {
@@ -145,7 +146,7 @@ static void done(const struct trace_item *item) {
     if (records & BIT(CUPTI_KIND_MEMSET)) put_fill(item);
 }
 
-/* ---- what is wanted -------------------------------------------------------------------------- */
+/* ---- enabled kinds --------------------------------------------------------------------------- */
 
 static const struct trace_observer tracer = {sent, done};
 

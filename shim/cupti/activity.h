@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which kinds of activities the program wants, and records of these from what is traced
- * (shim/context/trace.h). Any thread.
+ * Selects the kinds of activities that the program wants, and makes their records from traced
+ * operations (shim/context/trace.h). Any thread.
  */
 #ifndef SHIM_CUPTI_ACTIVITY_H
 #define SHIM_CUPTI_ACTIVITY_H
@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False: there are no records of this kind. */
+/* Enables or disables a kind. False: there are no records of this kind. */
 bool activity_want(uint32_t kind, bool wanted);
-/* No records are wanted any more. */
+/* Disables all kinds. */
 void activity_stop(void);
 
-/* Records of all that is complete go to the buffers. */
+/* Writes records of all completed operations to the buffers. */
 void activity_collect(void);
 
 #endif

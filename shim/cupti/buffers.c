@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One buffer is filled at a time.
+ * Fills one buffer at a time.
  */
 #include "shim/cupti/buffers.h"
 
@@ -13,13 +13,13 @@
 #define ALIGNMENT 8u
 
 struct buffer {
-    uint8_t *bytes; /* NULL: there is none */
+    uint8_t *bytes; /* NULL: no buffer */
     size_t size, used;
     size_t records, most; /* 0: as many as fit */
 };
 
 static struct buffer current;
-static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER; /* of `current` */
+static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER; /* protects `current` */
 static _Atomic(cupti_requested) requested;
 static _Atomic(cupti_completed) completed;
 static _Atomic uint64_t dropped;
@@ -64,8 +64,8 @@ static bool write_record(const void *record, size_t bytes) {
     return room;
 }
 
-/* Puts `fresh` in the place of the one that is full, unless another thread did so; the one that is
- * left over. */
+/* Puts `fresh` in the place of the full buffer, unless another thread did so. Returns the buffer
+ * that is not needed any more. */
 static struct buffer replace(struct buffer fresh, size_t bytes) {
     lock_enter(&buffer_lock);
     struct buffer old = current;
@@ -102,7 +102,7 @@ uint64_t buffers_dropped(void) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* 0: no record of ours. */
+/* Returns the size of a record; 0: a kind that this library does not write. */
 static size_t bytes_of(uint32_t kind) {
     switch (kind) {
     case CUPTI_KIND_MEMCPY: return sizeof(struct cupti_copy);
@@ -115,7 +115,7 @@ static size_t bytes_of(uint32_t kind) {
     }
 }
 
-/* A whole record that begins at `at`; 0: there is none. */
+/* Returns the size of the complete record at `at`; 0: there is none. */
 static size_t record_at(const uint8_t *buffer, size_t valid, size_t at) {
     uint32_t kind;
     if (at > valid || valid - at < sizeof(kind)) return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program's buffers, which are asked for and given back by its functions. These are called with
+ * The program's buffers, which its callbacks provide and take back. The callbacks are called with
  * no lock held. Any thread.
  */
 #ifndef SHIM_CUPTI_BUFFERS_H
@@ -13,16 +13,16 @@
 void buffers_register(cupti_requested requested, cupti_completed completed);
 bool buffers_registered(void);
 
-/* Copies the record into a buffer. One that no buffer takes is counted. */
+/* Copies the record into a buffer. A record without a buffer is counted as dropped. */
 void buffers_put(const void *record, size_t bytes);
-/* Gives back the buffer that is being filled, if there is a record in it. */
+/* Returns the current buffer to the program, if it holds a record. */
 void buffers_flush(void);
 
-/* Records since the last call for which there was no buffer. */
+/* Counts the records dropped since the last call. */
 uint64_t buffers_dropped(void);
 
-/* The record at *at (NULL: the first one) is followed by another one: *at becomes it. False: there
- * is none, or what stands there is no record of ours. */
+/* Moves *at to the record that follows it (NULL: to the first one). False: there is none, or the
+ * bytes are not a record that this library writes. */
 bool buffers_next(uint8_t *buffer, size_t valid, uint8_t **at);
 
 #endif

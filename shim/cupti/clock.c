@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program's clock may count anything, such as cycles: its speed is found by two moments, the
- * mark and one that is not before what is converted.
+ * The program's clock may count anything, such as cycles. Two moments give its speed: the mark, and
+ * one no earlier than the time that is converted.
  */
 #include "shim/cupti/clock.h"
 
@@ -18,7 +18,7 @@ struct moment {
 
 static _Atomic(cupti_clock) chosen;
 static struct clock_line line;
-static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER; /* of `line` */
+static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER; /* protects `line` */
 
 static uint64_t realtime(void) {
     struct timespec t;
@@ -31,7 +31,7 @@ uint64_t clock_now(void) {
     return theirs ? theirs() : realtime();
 }
 
-/* Their clock is read between two looks at ours, and belongs to the middle. */
+/* Reads the program's clock between two readings of ours, and relates it to the middle. */
 static struct moment look(void) {
     uint64_t before = fdutil_now_ns(), theirs = clock_now(), after = fdutil_now_ns();
     return (struct moment){before + (after - before) / 2, theirs};
@@ -49,7 +49,7 @@ void clock_choose(cupti_clock clock) {
     clock_mark();
 }
 
-/* The line as it is, or, where it ends before that time, up to now. */
+/* Returns the line as it is or, if it ends before that time, extended to now. */
 static struct clock_line line_to(uint64_t mono_ns) {
     lock_enter(&clock_lock);
     struct clock_line l = line;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Times of records: those of the program's own clock where it gave one, else nanoseconds of
+ * Times of records, by the program's own clock if it gave one, else in nanoseconds of
  * CLOCK_REALTIME. Any thread.
  */
 #ifndef SHIM_CUPTI_CLOCK_H
@@ -8,15 +8,15 @@
 
 #include "shim/cupti/cupti.h"
 
-/* NULL: CLOCK_REALTIME. */
+/* Sets the clock; NULL: CLOCK_REALTIME. */
 void clock_choose(cupti_clock clock);
-/* The chosen clock, now. */
+/* Reads the chosen clock. */
 uint64_t clock_now(void);
 
-/* Tracing begins: times are related to the chosen clock from here on. */
+/* Called when tracing begins: relates times to the chosen clock from here on. */
 void clock_mark(void);
-/* A time of CLOCK_MONOTONIC by the chosen clock. Later times have later or the same ones by
- * CLOCK_REALTIME; by a clock of the program's, but for the error of reading both at once. */
+/* Converts a time of CLOCK_MONOTONIC to the chosen clock. With CLOCK_REALTIME the order of times is
+ * preserved; with the program's clock up to the error of reading both clocks at once. */
 uint64_t clock_convert(uint64_t mono_ns);
 
 /* A straight line from one clock to another, through two moments at which both were read. */

@@ -29,15 +29,17 @@ enum cupti_kind {
     CUPTI_KIND_RUNTIME = 5,
     CUPTI_KIND_CONCURRENT_KERNEL = 10,
     CUPTI_KIND_EXTERNAL_CORRELATION = 39,
-    CUPTI_KINDS = 64, /* all are below this */
+    CUPTI_KINDS = 64, /* all kinds are below this */
 };
 
 enum { CUPTI_COPY_HTOD = 1, CUPTI_COPY_DTOH = 2, CUPTI_COPY_DTOD = 8, CUPTI_COPY_HTOH = 9 };
 enum { CUPTI_MEMORY_PINNED = 2, CUPTI_MEMORY_DEVICE = 3 };
 enum { CUPTI_CHANNEL_COMPUTE = 1, CUPTI_CHANNEL_COPY = 2 };
 
-#define CUPTI_CBID_LAUNCH_KERNEL 307 /* cuLaunchKernel, of the driver's calls */
-#define CUPTI_EXTERNAL_KINDS 8       /* all kinds of external ids are below this */
+#define CUPTI_CBID_LAUNCH_KERNEL                                                            \
+    307                        /* CUPTI's number of cuLaunchKernel among the driver's calls \
+                                */
+#define CUPTI_EXTERNAL_KINDS 8 /* all kinds of external ids are below this */
 
 #define CUPTI_RECORD __attribute__((packed, aligned(8)))
 

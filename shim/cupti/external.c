@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The stacks of a thread are made when it first pushes, and end with it.
+ * A thread's stacks are created at its first push, and end with the thread.
  */
 #include "shim/cupti/external.h"
 
@@ -32,7 +32,7 @@ static void make_key(void) {
     has_key = pthread_key_create(&key, end_stacks) == 0;
 }
 
-/* NULL where the thread has none, and where there is no memory. */
+/* Finds the thread's stack; NULL when it has none, or when out of memory. */
 static struct stack *find(uint32_t kind, bool make) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);

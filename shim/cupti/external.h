@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ids of the program's own for what its thread does just now, a stack for each kind. A profiler
- * finds by them which of its operations launched a kernel. Each thread has its own.
+ * Ids that the program sets for the current work of a thread, in a stack for each kind. A profiler
+ * uses them to find the operation that launched a kernel. Each thread has its own stacks.
  */
 #ifndef SHIM_CUPTI_EXTERNAL_H
 #define SHIM_CUPTI_EXTERNAL_H
@@ -11,9 +11,9 @@
 
 #include "shim/cupti/cupti.h"
 
-/* `kind` below CUPTI_EXTERNAL_KINDS. False: there is no memory for it. */
+/* `kind` is below CUPTI_EXTERNAL_KINDS. False: out of memory. */
 bool external_push(uint32_t kind, uint64_t id);
-/* False: there is none. */
+/* False: the stack is empty. */
 bool external_pop(uint32_t kind, uint64_t *id);
 bool external_top(uint32_t kind, uint64_t *id);
 

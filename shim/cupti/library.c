@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions that stand before those of CUPTI's own library, which cannot trace without the
- * driver of NVIDIA's. This library is loaded before it, so that programs which are linked with
- * CUPTI, as PyTorch is, call these. All others are CUPTI's.
+ * Functions that take precedence over those of CUPTI's own library, which cannot trace without
+ * NVIDIA's driver. This library is loaded first, so that programs linked with CUPTI, such as
+ * PyTorch, call these. All other functions are CUPTI's.
  */
 #include "shim/cupti/library.h"
 
@@ -36,7 +36,8 @@ enum cupti_result cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable) {
     return enable ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
-/* Sizes of buffers that CUPTI would have; there are none here. */
+/* Accepts any attribute: CUPTI's attributes are sizes of buffers, which this library does not have.
+ */
 enum cupti_result cuptiActivitySetAttribute(uint32_t attribute, size_t *bytes, void *value) {
     return bytes && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
@@ -100,7 +101,7 @@ enum cupti_result cuptiActivityPopExternalCorrelationId(uint32_t kind, uint64_t 
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
-/* One that is never called: no callback can be enabled. */
+/* Accepts a subscriber that is never called: no callback can be enabled. */
 enum cupti_result cuptiSubscribe(void **subscriber, void *callback, void *user) {
     static char only;
     if (!subscriber || !callback) return CUPTI_ERROR_INVALID_PARAMETER;

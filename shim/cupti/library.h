@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions that programs find in the place of CUPTI's functions, with the numbers of CUPTI's for
- * enumerators. Any thread; none waits for the device.
+ * Functions that programs find in place of CUPTI's functions; enumerators have CUPTI's numbers. Any
+ * thread; none of them waits for the device.
  */
 #ifndef SHIM_CUPTI_LIBRARY_H
 #define SHIM_CUPTI_LIBRARY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists by hash, each under the one lock.
+ * Lists by hash, all under one lock.
  */
 #include "shim/cupti/names.h"
 
