@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The libraries are known by their names. Most have a runtime of their own linked in, so that it is
- * the library itself that calls us; for those that share the program's, as cuRAND, we look who
- * called it. What that runtime asks once, for all, it asks under pthread_once, behind which nobody
- * is looked for: it gets the device's own.
+ * Recognises NVIDIA's libraries by their file names. Most have a runtime linked in, so the library
+ * itself calls the driver. For those that share the program's runtime, such as cuRAND, the caller
+ * of that runtime is looked up. The runtime asks for some values once for all, under pthread_once;
+ * its caller cannot be found then, and the answer is the device's own.
  */
 #include "shim/device/asker.h"
 
@@ -17,10 +17,10 @@
 #include "proto/cuda/code_owner.h"
 #include "shim/connection/state.h"
 
-#define FRAMES_MAX 64   /* ours, the runtime's, and that of who called it */
-#define RUNTIMES_MAX 16 /* in one process; what more there are is no runtime */
+#define FRAMES_MAX 64   /* enough for our frames, the runtime's, and its caller's */
+#define RUNTIMES_MAX 16 /* most runtimes in one process; further ones are not recognised */
 
-static _Atomic(uint64_t) runtimes[RUNTIMES_MAX]; /* where their files lie; 0: none */
+static _Atomic(uint64_t) runtimes[RUNTIMES_MAX]; /* load addresses of their files; 0: none */
 
 static const char *name_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -39,13 +39,13 @@ static bool is_runtime(const char *path) {
     return begins(name_of(path), "libcudart.so");
 }
 
-/* The file in which the address lies; "" where nobody knows. */
+/* Returns the file that contains the address; "" when unknown. */
 static const char *file_of(const void *address) {
     Dl_info info;
     return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
-/* Who called the shared runtime that `caller` lies in. */
+/* Returns the file that called the shared runtime in which `caller` lies. */
 static const char *behind_runtime(const void *caller) {
     void *frames[FRAMES_MAX];
     int n = backtrace(frames, FRAMES_MAX), i = 0;
@@ -96,8 +96,8 @@ static bool is_noted(uint64_t base) {
     return false;
 }
 
-/* The first frame behind ours says it. Before ours is who looks at calls of the C library: a
- * program's sanitizer. */
+/* Decides by the first frame behind our own. Frames before ours belong to interceptors of C library
+ * calls, such as a sanitizer. */
 bool asker_is_runtime(void) {
     void *frames[FRAMES_MAX];
     int saved = errno, n = backtrace(frames, FRAMES_MAX), i = 0;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which compute capability who asks is told. NVIDIA's libraries (cuBLAS, cuDNN and others) have
- * machine code for the devices that they know and PTX for newer ones alone; compilers at run time
- * know no such device. So on a device that runs PTX only these libraries are told of a newer one,
- * and what they load is chosen for it, unless the job asked for one capability. Any thread, once
- * state_ready.
+ * The compute capability that a caller is told. NVIDIA's libraries (cuBLAS, cuDNN and others) have
+ * machine code for the devices that they know, and PTX only for newer ones; run-time compilers know
+ * no newer device. So on a device that runs PTX only these libraries are told of a newer device,
+ * and the code that they load is chosen for it, unless the job asked for one capability.
  *
- * And whether it is a runtime that asks: it hands some results on unchanged that the driver does
- * not give to programs.
+ * The file also tells whether a runtime is calling: a runtime passes on some results unchanged that
+ * the driver does not give to programs. Any thread, once state_ready.
  */
 #ifndef SHIM_DEVICE_ASKER_H
 #define SHIM_DEVICE_ASKER_H
@@ -15,18 +14,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 90 for 9.0. `caller`: an address in the code that asks. */
+/* Returns 90 for 9.0. `caller`: an address in the calling code. */
 uint32_t asker_capability(const void *caller);
 
-/* For what `caller` loads: 0 where that is what everybody is told. */
+/* The capability for code that `caller` loads; 0: the one that every caller is told. */
 uint32_t asker_image_capability(const void *caller);
 
-/* `caller` asked for what only runtimes ask for: one lies in its file. */
+/* Called when `caller` asked for something that only runtimes ask for: its file contains a runtime.
+ */
 void asker_note_runtime(const void *caller);
-/* The call that is being answered came from such a file. Slow: for errors. */
+/* True when the current call came from such a file. Slow: for errors only. */
 bool asker_is_runtime(void);
 
-/* Whether a file of this name ("/x/libcublasLt.so.13") is one of these libraries. */
+/* True when a file of this name ("/x/libcublasLt.so.13") is one of these libraries. */
 bool asker_is_library(const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a job is told of the device: the device's own words (proto/cuda/description.h), but for what
- * Salus decides whatever the device says, which is one table. Once connected; any thread.
+ * The device as a job sees it: the device's own description (proto/cuda/description.h), except for
+ * the attributes that Salus decides itself, which are in one table. Once connected; any thread.
  */
 #ifndef SHIM_DEVICE_SHOWN_H
 #define SHIM_DEVICE_SHOWN_H
@@ -10,15 +10,15 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* Whether there is an answer; then in *value: 0 for what CUDA has, and the device's driver does not
- * know. The capability is the device's: what a caller is told
- * instead says asker.h. */
+/* Returns true when there is an answer, in *value. 0 stands for attributes that CUDA defines and
+ * the device's driver does not know. The capability is the device's; asker.h says which callers are
+ * told another one. */
 bool shown_attribute(CUdevice_attribute attribute, int *value);
 
-/* 0 where there is none. */
+/* Returns 0 for an unknown attribute. */
 int shown(CUdevice_attribute attribute);
 
-/* Of a new context. */
+/* The limit of a new context. */
 size_t shown_limit(CUlimit limit);
 
 #endif
