@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuGetProcAddress: from a base name and an API version to an entry point, also to one that is not
- * supported: what a driver of this version has is there, and says itself what it cannot do. Without
- * it the CUDA runtime would tell of a driver that is too old, and name nothing. Works before
- * cuInit.
+ * cuGetProcAddress: maps a base name and an API version to an entry point. Entry points that are
+ * not supported exist too: each one reports by itself that it is not supported. Without them the
+ * CUDA runtime would report a driver that is too old, and name no call. Works before cuInit.
  */
 #include "shim/entry/entry_point.h"
 
@@ -12,8 +11,8 @@
 #include "shim/connection/refusals.h"
 #include "shim/connection/state.h"
 
-/* No line but for those who ask: runtimes look for hundreds of names, newer ones too, and most are
- * never called. */
+/* Logs only at debug level: runtimes look for hundreds of names, newer ones too, and never call
+ * most of them. */
 static void not_found(const char *symbol, int version, CUdriverProcAddressQueryResult why) {
     const char *text = why == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                            ? "newer than was asked for"
@@ -31,6 +30,6 @@ CUresult entry_point_find(void *const entries[], const char *symbol, void **pfn,
     *pfn = call ? entries[call] : NULL;
     if (!call) not_found(symbol, version, why);
     if (status) *status = why;
-    /* Without a place for the reason, the result has to say it. */
+    /* A caller that passes no place for the status gets the reason as the result. */
     return *pfn || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

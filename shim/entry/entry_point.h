@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuGetProcAddress: from a base name and an API version to an entry point. The table of entry
- * points and the two exports, which stand in it themselves, are generated (gen_entries.h).
+ * cuGetProcAddress: maps a base name and an API version to an entry point. The table of entry
+ * points and the two exports are generated (gen_entries.h); the table contains both exports.
  */
 #ifndef SHIM_ENTRY_ENTRY_POINT_H
 #define SHIM_ENTRY_ENTRY_POINT_H
@@ -10,7 +10,7 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* As cuGetProcAddress_v2, with `entries` by call number. */
+/* Like cuGetProcAddress_v2, with `entries` indexed by call number. */
 CUresult entry_point_find(void *const entries[], const char *symbol, void **pfn, int version,
                           uint64_t flags, CUdriverProcAddressQueryResult *status);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where every entry point ends that is not supported: it says its name once, so that a program that
- * fails can be understood, and gives CUDA_ERROR_NOT_SUPPORTED.
+ * Every unsupported entry point ends here. It logs its name once, so that a failing program can be
+ * understood, and returns CUDA_ERROR_NOT_SUPPORTED.
  */
 #include "shim/entry/unsupported.h"
 
