@@ -20,7 +20,7 @@
 struct pointer {
     uint64_t addr;         /* the address that was asked about */
     bool known;            /* the driver knows the address */
-    uint64_t host, device; /* its address for host and device; 0: that side cannot access it */
+    uint64_t host, device; /* address for host and for device; 0: that side cannot access it */
     struct mem_block block;
     uint64_t base; /* address that identifies the block, also where the block has two addresses */
 };

@@ -26,8 +26,8 @@ struct texture_ref {
     uint64_t object;       /* the object whose number is in the variable; 0: none */
     bool bound;            /* a resource is bound */
     bool told;             /* a reference of the device: the worker has a resource for it */
-    uint64_t addr;         /* of linear or pitched memory, as the program set it */
-    CUarray_format format; /* format of such memory */
+    uint64_t addr;         /* address of linear or pitched memory, as the program set it */
+    CUarray_format format; /* format of linear or pitched memory */
     unsigned int channels;
     struct texture as;
     char name[];
