@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a program holds for a stream, event, module and so on: a number that says its kind, its
- * generation and its index, and that can never equal a pointer of the program (bits 48 to 63 are
- * not a valid address), because programs do pass pointers of their own where handles belong. An
- * object keeps its present handle; a handle is valid when the object at its index says so.
+ * Handles, which a program holds for a stream, event, module and so on. A handle is a number with a
+ * kind, a generation and an index. It never equals a pointer of the program, because bits 48 to 63
+ * are not a valid address: programs do pass pointers of their own in place of handles. An object
+ * stores its current handle; a handle is valid when the object at its index has the same one.
  */
 #ifndef SHIM_HANDLE_H
 #define SHIM_HANDLE_H
@@ -30,7 +30,7 @@ enum handle_kind {
     HANDLE_NODE,
     HANDLE_GRAPH_EXEC,
     HANDLE_USER_OBJECT,
-    HANDLE_RESOURCES, /* its index is how many multiprocessors */
+    HANDLE_RESOURCES, /* its index is the number of multiprocessors */
 };
 
 #define HANDLE_TAG 0x5a1eull
@@ -42,7 +42,7 @@ static inline uint64_t handle_make(enum handle_kind kind, uint16_t generation, u
            index;
 }
 
-/* HANDLE_NONE when `handle` is not of this kind; its generation is not looked at. */
+/* Returns HANDLE_NONE when `handle` is not of this kind. The generation is not checked. */
 static inline uint32_t handle_index(enum handle_kind kind, const void *handle) {
     uint64_t value = (uint64_t)(uintptr_t)handle;
     if (value >> 40 != (HANDLE_TAG << 8 | (uint64_t)kind)) return HANDLE_NONE;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library's locks. None is held across a wait for the worker (connection/wait.h), which could
- * otherwise hold up a thread that the worker waits for in turn: builds with LOCK_CHECK count what a
- * thread holds, and abort where it would wait.
+ * The library's locks. No lock is held across a wait for the worker (connection/wait.h), because
+ * the worker may wait in turn for a thread that needs the lock. Builds with LOCK_CHECK count the
+ * locks of a thread, and abort where it would wait while holding one.
  *
- * `struct lock` is for a handful of instructions: one locked instruction to take, none to release,
- * no system call unless the holder was descheduled. lock_enter and lock_leave are for pthread
- * mutexes, where more is done under the lock.
+ * `struct lock` is for a few instructions: one locked instruction to take, none to release, no
+ * system call unless the holder was descheduled. lock_enter and lock_leave are for pthread mutexes,
+ * where more is done under the lock.
  */
 #ifndef SHIM_LOCK_H
 #define SHIM_LOCK_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the device is on a bus, as text: CUDA writes domains with four digits, NVML with eight.
+ * The device's position on the PCI bus, as text: CUDA writes domains with four digits, NVML with
+ * eight.
  */
 #ifndef SHIM_PCI_H
 #define SHIM_PCI_H
@@ -11,8 +12,8 @@ struct pci_place {
     uint32_t domain, bus, slot;
 };
 
-/* Whether `text` is that place, with or without the domain, with or without the function: 0,
- * -ENODEV (another), -EINVAL (none). */
+/* Compares `text` with the position, with or without domain and function: 0 when equal, -ENODEV for
+ * another position, -EINVAL for invalid text. */
 int pci_check(const char *text, const struct pci_place *place);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table of items by number that grows as numbers come into use. Items stay where they are and
- * begin as zeros. Looking is a load or two and takes no lock; whoever makes items serialises.
+ * A table of items by number that grows as numbers come into use. Items never move and start as
+ * zeros. A lookup is a load or two and takes no lock; the creators of items serialise themselves.
  */
 #ifndef SHIM_TABLE_H
 #define SHIM_TABLE_H
@@ -13,19 +13,19 @@
 #include "common/atomics.h"
 #include "shim/connection/state.h"
 
-#define TABLE_BLOCK 1024u /* items that are made together */
+#define TABLE_BLOCK 1024u /* items that are allocated together */
 #define TABLE_BLOCKS 4096u
 #define TABLE_MOST (TABLE_BLOCK * TABLE_BLOCKS)
 
 struct table {
-    size_t bytes; /* of an item */
+    size_t bytes; /* bytes of an item */
     _Atomic(char *) blocks[TABLE_BLOCKS];
-    /* With table_take: numbers from here on were never used; the latest that was given back + 1. */
+    /* For table_take: the first number never used, and the number given back last, plus 1. */
     _Atomic uint32_t limit;
     uint32_t vacant;
 };
 
-/* NULL: there never was one. */
+/* Returns NULL when the item was never created. */
 static inline void *table_at(const struct table *t, uint32_t number) {
     char *block = number < TABLE_MOST ? atom_load_acquire(&t->blocks[number / TABLE_BLOCK]) : NULL;
     return block ? block + number % TABLE_BLOCK * t->bytes : NULL;
@@ -34,10 +34,10 @@ static inline void *table_at(const struct table *t, uint32_t number) {
 /* The head of items that are taken and given back (table_take). */
 struct table_item {
     uint32_t number;
-    uint32_t next_vacant; /* of those that were given back: the next one's number + 1; 0: none */
+    uint32_t next_vacant; /* number of the next unused item, plus 1; 0: none */
 };
 
-/* The item, made if there never was one. NULL: no memory. */
+/* Returns the item, which it creates if needed. NULL: out of memory. */
 static inline void *table_reach(struct table *t, uint32_t number) {
     if (number >= TABLE_MOST) return NULL;
     _Atomic(char *) *block = &t->blocks[number / TABLE_BLOCK];
@@ -45,8 +45,8 @@ static inline void *table_reach(struct table *t, uint32_t number) {
     return table_at(t, number);
 }
 
-/* An item that nobody has, the latest that was given back first. NULL: there are `most`, or there
- * is no memory. */
+/* Takes an unused item, the one given back last first. NULL: there are `most` items, or memory is
+ * short. */
 static inline void *table_take(struct table *t, uint32_t most) {
     if (t->vacant) {
         struct table_item *again = table_at(t, t->vacant - 1);
@@ -67,7 +67,7 @@ static inline void table_give(struct table *t, void *item) {
     t->vacant = given->number + 1;
 }
 
-/* Numbers that the daemon takes: daemons before 1.9 took fewer. */
+/* The most numbers that the daemon accepts: daemons before 1.9 accept fewer. */
 #define TABLE_GREW 9
 static inline uint32_t table_most(uint32_t most, uint32_t before) {
     return state.conn.minor < TABLE_GREW ? before : most;
