@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a thread holds, in builds that check it.
+ * Counts the locks that a thread holds, in builds that check it.
  */
 #include "shim/lock.h"
 
