@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Connecting: hello, then offers until both address windows fit into this process, then welcome.
- * Nothing received is believed before it was checked: a memfd that can shrink would end the
- * program with SIGBUS.
+ * Connects to the broker: hello, then offers until both address windows fit into this process, then
+ * welcome. Every message is checked before use: a memfd that can shrink would end the program with
+ * SIGBUS.
  */
 #include "shim/connection/conn.h"
 
@@ -33,26 +33,27 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-#define CONN_OFFERS 64   /* places to try before giving up */
-#define CONN_PAGE_GREW 9 /* the minor version since which we read more of the page */
-#define CONN_WORKERS 4   /* that may end, one after the other, before it is their job */
-#define CONN_MINOR 5     /* a daemon of an older one does not describe its device */
-#define COMMAND_MINOR 9  /* since which a daemon takes a command line */
+#define CONN_OFFERS 64   /* offers to try before giving up */
+#define CONN_PAGE_GREW 9 /* first minor version with the further members of the completion page */
+#define CONN_WORKERS \
+    4                /* most workers that may end, one after the other, before the job is blamed */
+#define CONN_MINOR 5 /* daemons of an older minor version do not describe their device */
+#define COMMAND_MINOR 9 /* first minor version in which a daemon accepts a command line */
 #define CONN_WINDOW_MAX (1ull << 46)
 
 _Static_assert(sizeof(((struct wire_hello *)0)->name) == TITLE_BYTES, "a title fits");
 
-/* Bytes of the completion page that are read. Older daemons have no more, and what newer ones have
- * behind it is not ours to read. */
+/* Returns how many bytes of the completion page are read. Older daemons have no more; members that
+ * newer daemons append are not known here. */
 static size_t page_bytes(uint16_t minor) {
     return minor < CONN_PAGE_GREW ? offsetof(struct wire_completion, savepoint)
                                   : sizeof(struct wire_completion);
 }
 
-/* What the user said about the job, and which program it is. */
+/* Describes the job by the user's settings and the program's profile name. */
 static void describe(struct wire_job *job) {
     char why[JOB_WHY_BYTES];
-    static bool said; /* programs ask again */
+    static bool said; /* programs call again after an error */
     int wrong = job_from_environment(job, why);
     if (wrong && !said)
         log_error("shim", "what=\"without effect: %s\" variables=%d do=\"correct or unset it\"",
@@ -61,8 +62,8 @@ static void describe(struct wire_job *job) {
     job->profile = profile_self();
 }
 
-/* This job is refused for good, by salusd or by ourselves: the log says why, and whoever started
- * the program hears of it here. */
+/* Records a final refusal, by salusd or by this library. The log has the reason; here the program's
+ * launcher is told. */
 static int told(struct conn *c, int err, const char *why) {
     refusals_tell(why, SIZE_MAX);
     c->refused = true;
@@ -77,14 +78,14 @@ static int no_daemon(struct conn *c, int err) {
     return told(c, ERR_NO_DAEMON, err_text(ERR_NO_DAEMON));
 }
 
-/* An error of dialling; any other one was an answer, or the lack of one. */
+/* True for an error of connecting. Any other error was an answer, or the lack of one. */
 static bool is_unreachable(int err) {
     return err == -ENOENT || err == -ENOTDIR || err == -ECONNREFUSED || err == -EACCES ||
            err == -EPERM || err == -ENAMETOOLONG;
 }
 
-/* A job whose GPU is misspelt would run on another one unseen. What is wrong is said once: programs
- * ask again. */
+/* Finds the job's GPU. A misspelt choice is an error, because the job would silently run on another
+ * GPU. The error is logged once: programs call again. */
 static int find_gpu(struct conn *c, uint32_t *gpu) {
     static bool said;
     char why[GPU_CHOICE_WHY_BYTES];
@@ -112,7 +113,7 @@ static int say_hello(int sock, uint32_t gpu, bool *null) {
     title_self(hello.name);
     describe(&hello.job);
     *null = hello.job.flags & WIRE_JOB_NULL;
-    /* An older daemon takes a hello without a target for its own. */
+    /* Without a latency goal the hello has the form that older daemons accept. */
     size_t bytes = hello.job.slo_ns ? sizeof(hello) : WIRE_HELLO_BYTES_1_7;
     return fdutil_send(sock, &hello, bytes, NULL, 0);
 }
@@ -122,7 +123,7 @@ static void close_all(int *fds) {
         fdutil_close(&fds[i]);
 }
 
-/* What the windows must satisfy before this process reserves them. */
+/* Checks the windows before this process reserves them. */
 static int check_windows(const struct wire_windows *w, uint64_t granularity) {
     if (granularity < 4096 || granularity & (granularity - 1)) return ERR_PROTOCOL;
     uint64_t parts[] = {w->alloc_bytes, w->module_bytes, w->host_bytes};
@@ -141,21 +142,21 @@ static int refused(struct conn *c, int result, const char *text) {
     return told(c, result, *text ? text : err_text(result));
 }
 
-/* Its worker ended before the job was welcome: nothing was promised, and the next one may have it.
- */
+/* True when the job may connect again. Its worker ended before the job was welcome: the job has
+ * lost nothing, and the next worker may accept it. */
 static bool may_try_again(struct conn *c, int result) {
     return result == ERR_WORKER_LOST && ++c->workers_lost < CONN_WORKERS;
 }
 
-/* By a welcome. -EAGAIN: not for good. */
+/* Handles a welcome that refuses the job. -EAGAIN: the job may try again. */
 static int not_welcome(struct conn *c, struct wire_welcome *w) {
     if (may_try_again(c, w->result)) return -EAGAIN;
     w->text[sizeof(w->text) - 1] = '\0';
     return refused(c, w->result, w->text);
 }
 
-/* A refusal in the words of a welcome, while an offer is expected: it was sent before the broker
- * heard that the windows before did not fit. 0: it is none. */
+/* Handles a refusal in the form of a welcome while an offer is expected: it was sent before the
+ * broker learned that the previous windows did not fit. 0: the message is no such refusal. */
 static int refused_late(struct conn *c, const struct wire_offer *offer, int bytes) {
     struct wire_welcome w;
     memcpy(&w, offer, sizeof(w));
@@ -163,13 +164,13 @@ static int refused_late(struct conn *c, const struct wire_offer *offer, int byte
     return not_welcome(c, &w);
 }
 
-/* Another major may have another layout. */
+/* True for an offer of another major version, whose layout may differ. */
 static bool is_of_another_major(const struct wire_offer *offer, int bytes) {
     return bytes != sizeof(*offer) && bytes >= (int)offsetof(struct wire_offer, minor) &&
            offer->magic == WIRE_MAGIC && offer->major != WIRE_MAJOR;
 }
 
-/* One offer with its descriptors, checked. */
+/* Receives one offer with its descriptors, and checks both. */
 static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     int nfds = WIRE_FD_COUNT;
     for (int i = 0; i < WIRE_FD_COUNT; i++)
@@ -183,7 +184,7 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     if (n != sizeof(*offer) || offer->magic != WIRE_MAGIC) return ERR_PROTOCOL;
     if (offer->result < 0) return refused(c, offer->result, offer->text);
     if (offer->major != WIRE_MAJOR || offer->minor < CONN_MINOR) return ERR_VERSION;
-    if (nfds == FDUTIL_LOST) return -EMFILE; /* this process has as many as it may */
+    if (nfds == FDUTIL_LOST) return -EMFILE; /* this process has reached its limit of descriptors */
     if (nfds != WIRE_FD_COUNT) return ERR_PROTOCOL;
     int err = check_windows(&offer->windows, offer->device.granularity_bytes);
     if (err) return err;
@@ -195,14 +196,14 @@ static int receive_offer(struct conn *c, struct wire_offer *offer, int *fds) {
     return 0;
 }
 
-/* By the kernel, not by mmap: in a program with a sanitizer that takes an address outside of the
- * program's memory for none, and ThreadSanitizer ends the program then. */
+/* Calls the kernel, not mmap: a sanitizer's mmap rejects addresses outside of the program's memory,
+ * and ThreadSanitizer then ends the program. */
 static void *map_at(uint64_t at, uint64_t bytes, int prot, int kind, int fd) {
     long p = syscall(SYS_mmap, at, bytes, prot, kind | MAP_FIXED_NOREPLACE, fd, 0L);
     return (void *)(uintptr_t)p; /* -1 is MAP_FAILED */
 }
 
-/* A forked child must not see the parent's memory at all, and a core file need not hold it. */
+/* Maps memory that a forked child does not get and core files leave out. */
 static void *map_shared(uint64_t at, uint64_t bytes, int prot, int fd) {
     int kind = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
     void *p = at ? map_at(at, bytes, prot, kind, fd) : mmap(NULL, bytes, prot, kind, fd, 0);
@@ -218,8 +219,8 @@ static void *map_shared(uint64_t at, uint64_t bytes, int prot, int fd) {
     return p;
 }
 
-/* Both windows or neither. -EEXIST: something of this process is in the way, and another place may
- * do; any other error would be the same there. */
+/* Maps both windows or neither. -EEXIST: another mapping of this process is in the way, and other
+ * addresses may work; any other error would repeat there. */
 static int map_windows(const struct wire_windows *w, int host_fd) {
     uint64_t dev_bytes = w->alloc_bytes + w->module_bytes;
     void *dev = map_shared(w->dev_base, dev_bytes, PROT_NONE, -1);
@@ -230,7 +231,8 @@ static int map_windows(const struct wire_windows *w, int host_fd) {
     return err;
 }
 
-/* Addresses are short where the user limits them, or this process has all the mappings it may. */
+/* Reports that addresses are short: the user limits them, or this process has reached its limit of
+ * mappings. */
 static int no_room(struct conn *c, const struct wire_windows *w, int err) {
     log_error("shim",
               "what=\"this process cannot reserve the addresses of its GPU's memory\" gib=%llu "
@@ -264,7 +266,8 @@ static uint64_t inode_of(int fd) {
     return fstat(fd, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* Copied once, then looked at: the worker could write to its page. */
+/* Takes the device's description. It is copied first and then checked, because the worker could
+ * change its page. */
 static int take_description(struct description *out, const struct wire_completion *page) {
     const char *why;
     *out = page->description;
@@ -273,7 +276,7 @@ static int take_description(struct description *out, const struct wire_completio
     return err == -EINVAL ? ERR_PROTOCOL : err;
 }
 
-/* Maps the two rings' pages and lets the broker go on. The windows are mapped already. */
+/* Maps the pages of both rings and lets the broker continue. The windows are mapped already. */
 static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
     size_t sub_bytes = sizeof(struct wire_submission), comp_bytes = page_bytes(offer->minor);
     void *sub = map_shared(0, sub_bytes, PROT_READ | PROT_WRITE, fds[WIRE_FD_SUBMISSION]);
@@ -300,7 +303,7 @@ static int settle(struct conn *c, const struct wire_offer *offer, int *fds) {
     return 0;
 }
 
-/* 1: the windows collide and another offer was asked for. */
+/* Tries one offer. 1: the windows collide, and another offer was requested. */
 static int try_offer(struct conn *c) {
     struct wire_offer offer;
     int fds[WIRE_FD_COUNT];
@@ -321,13 +324,13 @@ static int try_offer(struct conn *c) {
     return err;
 }
 
-/* One connection, from hello to welcome. -EAGAIN: its worker ended meanwhile. */
+/* Makes one connection, from hello to welcome. -EAGAIN: its worker ended meanwhile. */
 static int join(struct conn *c, uint32_t gpu, bool *null) {
     int err;
     c->sock = dial_broker();
     if (c->sock < 0) return no_daemon(c, c->sock);
     err = say_hello(c->sock, gpu, null);
-    if (err == -EPIPE) err = 0; /* refused before it spoke: the offer says why */
+    if (err == -EPIPE) err = 0; /* refused before the hello was sent: the offer has the reason */
     for (int i = 0; !err && i < CONN_OFFERS; i++) {
         err = try_offer(c);
         if (err != 1) break;
@@ -337,7 +340,7 @@ static int join(struct conn *c, uint32_t gpu, bool *null) {
     return err;
 }
 
-/* For the history. A daemon that cannot take it is not told. */
+/* Sends the command line for the history, unless the daemon is too old for it. */
 static void tell_command(const struct conn *c) {
     struct wire_command m = {.magic = WIRE_COMMAND_MAGIC};
     if (c->minor < COMMAND_MINOR) return;
@@ -370,10 +373,10 @@ int conn_open(struct conn *c) {
     return err;
 }
 
-/* ---- another worker -------------------------------------------------------------------------- */
+/* ---- change of the worker -------------------------------------------------------------------- */
 
-/* The next message, which lies there already, and its descriptor (-1: this process has as many as
- * it may). */
+/* Receives the next message, which must have arrived already, and its descriptor. -1: this process
+ * has reached its limit of descriptors. */
 static int receive_moved(const struct conn *c, struct wire_moved *m, int *fd) {
     struct pollfd p = {.fd = c->sock, .events = POLLIN};
     int nfds = 1;
@@ -387,7 +390,8 @@ static int receive_moved(const struct conn *c, struct wire_moved *m, int *fd) {
     return ERR_PROTOCOL;
 }
 
-/* The last of those up to `number`; what was between is of workers that are gone. */
+/* Receives the messages up to `number` and returns the page of the last; earlier pages belong to
+ * workers that have ended. */
 static int receive_page(const struct conn *c, uint32_t number, int *page) {
     struct wire_moved m = {0};
     int err = 0;
@@ -401,7 +405,8 @@ static int receive_page(const struct conn *c, uint32_t number, int *page) {
     return err;
 }
 
-/* Threads that read there see the one or the other, and never nothing. */
+/* Replaces the page atomically: threads that read there see the old or the new page, and never a
+ * gap. */
 static int put_page(const struct conn *c, int page) {
     size_t bytes = page_bytes(c->minor);
     void *place = (void *)(uintptr_t)c->completion, *map = map_shared(0, bytes, PROT_READ, page);
@@ -414,7 +419,7 @@ static int put_page(const struct conn *c, int page) {
 
 int conn_follow(struct conn *c) {
     uint32_t number = atom_load_acquire(&c->submission->moved);
-    if (number == atom_load_relaxed(&c->moved)) return 0; /* another thread was first */
+    if (number == atom_load_relaxed(&c->moved)) return 0; /* another thread did it first */
     int page;
     int err = receive_page(c, number, &page);
     if (!err) err = put_page(c, page);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The connection to the broker: handshake, and the memory that comes with it. Made once, by the
- * thread that runs cuInit; never undone, because code that runs after main still calls. When the
- * worker's page is exchanged, `moved` is what changes.
+ * The connection to the broker: the handshake, and the memory that comes with it. The thread that
+ * runs cuInit opens it. It is never closed, because code that runs after main still makes calls.
+ * When the worker's page is exchanged, only `moved` changes.
  */
 #ifndef SHIM_CONNECTION_CONN_H
 #define SHIM_CONNECTION_CONN_H
@@ -15,33 +15,35 @@
 struct conn {
     struct wire_windows windows;
     struct wire_device device;
-    struct description description; /* of the device; what jobs are told of it: shown.h */
+    /* The description of the device itself; jobs see it through shown.h. */
+    struct description description;
     uint32_t job_id;
-    uint16_t minor; /* version of the broker's */
+    uint16_t minor; /* the broker's minor version */
     struct wire_submission *submission;
-    const struct wire_completion *completion; /* one address, also when the job moves */
-    _Atomic uint32_t moved; /* number of the wire_moved whose page lies there; 0: the first */
-    bool refused;           /* why was said already */
-    int workers_lost;       /* while it was being opened */
-    int sock;               /* closes when either side ends */
+    /* The page stays at one address, also when the job moves to another worker. */
+    const struct wire_completion *completion;
+    _Atomic uint32_t moved; /* number of the wire_moved whose page is mapped; 0: the first page */
+    bool refused;           /* the reason was logged */
+    int workers_lost;       /* workers that ended while the connection was being opened */
+    int sock;               /* is closed when either side ends */
     int doorbell;           /* eventfd that wakes the worker */
-    int host; /* the host window's file; programs close descriptors that they do not know */
-    uint64_t host_inode; /* by which it is known */
+    int host; /* the host window's file; programs may close descriptors that they do not know */
+    uint64_t host_inode; /* identifies that file */
 };
 
-/* 0, or -errno / ERR_* with one line in the log that says what to do. On failure nothing stays
- * mapped or open. */
+/* Returns 0, or -errno / ERR_* with one line in the log that says what to do. On failure nothing
+ * stays mapped or open. */
 int conn_open(struct conn *c);
 
-/* True once the broker has closed its end. One system call. */
+/* True once the broker has closed its end. Makes one system call. */
 bool conn_closed(const struct conn *c);
 
-/* Another worker has the job, as submission->moved says: its page goes where the other lies, while
- * other threads read there. 0, or -errno / ERR_* with one line in the log: the job is lost. One
- * thread at a time; never waits. */
+/* Changes to the worker that has the job now, as submission->moved says: maps its page in place of
+ * the old one while other threads read there. 0, or -errno / ERR_* with one line in the log: the
+ * job is lost. One thread at a time; never waits. */
 int conn_follow(struct conn *c);
 
-/* Whether `host` is still the window's file. */
+/* True while `host` is still the window's file. */
 bool conn_has_host(const struct conn *c);
 
 static inline bool conn_in_device(const struct conn *c, uint64_t addr) {

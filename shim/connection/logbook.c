@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring of lines, and the callbacks, each with the number of the entry that it hears next.
+ * A ring of lines, and the callbacks, each with the number of the entry that it gets next.
  */
 #include "shim/connection/logbook.h"
 
@@ -29,7 +29,7 @@ struct callback {
 static struct entry entries[LOGBOOK_ENTRIES];
 static struct callback callbacks[LOGBOOK_CALLBACKS];
 static uint32_t next_entry;
-static _Atomic uint32_t waiting; /* entries that nobody delivered yet */
+static _Atomic uint32_t waiting; /* entries not yet delivered to callbacks */
 static pthread_mutex_t logbook_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- entries --------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ bool logbook_unregister(uint32_t callback) {
     return found;
 }
 
-/* Something that a callback is to hear. With the lock held. */
+/* Takes the next entry that a callback has not got. The caller holds the lock. */
 static bool take(struct callback *to, struct entry *e) {
     for (uint32_t i = 0; i < LOGBOOK_CALLBACKS; i++) {
         struct callback *c = &callbacks[i];
@@ -138,7 +138,7 @@ void logbook_deliver(void) {
         if (!any) atom_store_relaxed(&waiting, 0);
         lock_leave(&logbook_lock);
         if (!any) break;
-        e.line[e.bytes - 1] = 0; /* its newline */
+        e.line[e.bytes - 1] = 0; /* removes the newline */
         c.function(c.data, e.level, e.line, e.bytes - 1);
     }
     errno = saved;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver's own log, as programs read it by cuLogs*: what was refused, one line an entry, the
+ * The driver's own log, which programs read by cuLogs*. It has one line for each refusal, the
  * latest LOGBOOK_ENTRIES. Any thread.
  */
 #ifndef SHIM_CONNECTION_LOGBOOK_H
@@ -16,21 +16,24 @@
 #define LOGBOOK_LINE 256u /* bytes of a line, with its newline */
 #define LOGBOOK_CALLBACKS 64u
 
-/* As printf, without a newline; cut to fit. Callbacks hear of it by logbook_deliver. */
+/* Adds a line, formatted as by printf, without a newline; a long line is cut. logbook_deliver
+ * passes it to the callbacks. */
 void logbook_add(CUlogLevel level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Calls every callback for each entry that it has not heard of. With no lock held: a program's
- * callback may wait for another of its threads that is in a call. */
+/* Calls every callback for each entry that it has not got yet. The caller holds no lock: a
+ * program's callback may wait for another thread that is in a call. */
 void logbook_deliver(void);
 
-/* Numbers of entries, from 0: the next one's; and the oldest that is there. */
+/* Numbers of entries, counted from 0: the next entry, and the oldest that is stored. */
 uint32_t logbook_next(void);
 uint32_t logbook_oldest(void);
 
-/* The line of this entry, with its newline; false when it is gone, or not there yet. */
+/* Copies the line of this entry, with its newline. False when it was overwritten or does not exist
+ * yet. */
 bool logbook_line(uint32_t entry, char line[LOGBOOK_LINE], size_t *bytes);
 
-/* 0 when there are too many; false for what is none. */
+/* Registers a callback; 0 when there are too many. logbook_unregister returns false for an unknown
+ * callback. */
 uint32_t logbook_register(CUlogsCallback function, void *data);
 bool logbook_unregister(uint32_t callback);
 

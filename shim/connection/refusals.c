@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file is opened for each line: a host that closes descriptors which it does not know may use
- * their numbers again. One write a line, so that threads and processes do not mix theirs.
+ * Opens the file for each line, because a program that closes unknown descriptors may use their
+ * numbers for other files. Each line is one write, so that lines of several threads and processes
+ * do not mix.
  */
 #include "shim/connection/refusals.h"
 
@@ -21,11 +22,12 @@
 #define LINE_BYTES 1024
 #define NAME_MAX_SHOWN 400
 
-static char *path; /* NULL: nothing is written down */
+static char *path; /* NULL: nothing is recorded */
 
 static void find_path(void) {
     const char *value = secure_getenv(JOB_REFUSALS_VARIABLE);
-    if (value && *value) path = strdup(value); /* the host may change its environment */
+    if (value && *value)
+        path = strdup(value); /* copied, because the program may change its environment */
 }
 
 static const char *library_of(const void *address) {
@@ -41,7 +43,7 @@ void refusals_file(const void *address, char *name) {
     errno = before;
 }
 
-/* Names come from programs: a field ends where it should. */
+/* Appends a field. Names come from programs, so control characters become blanks. */
 static void append_field(char *line, size_t *n, const char *text, size_t bytes, char end) {
     size_t length = strnlen(text, bytes);
     for (size_t i = 0; i < length && *n < LINE_BYTES - 2; i++)
@@ -53,7 +55,7 @@ static void append_line(const char *file, int flags, const char *line, size_t by
     int fd = open(file, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
     if (fd < 0) return;
     ssize_t written = write(fd, line, bytes);
-    (void)written; /* there is nobody who could be told */
+    (void)written; /* a failure cannot be reported to anyone */
     close(fd);
 }
 
@@ -68,7 +70,8 @@ void refusals_note(const char *kind, const char *name, const void *caller, int e
         size_t n = 0;
         atom_add(&lines, 1);
         append_field(line, &n, kind, SIZE_MAX, '\t');
-        append_field(line, &n, *name ? name : "-", NAME_MAX_SHOWN, '\t'); /* some look for "" */
+        append_field(line, &n, *name ? name : "-", NAME_MAX_SHOWN,
+                     '\t'); /* some programs look up "" */
         append_field(line, &n, library_of(caller), NAME_MAX_SHOWN, '\t');
         append_field(line, &n, err ? err_name(err) : "-", SIZE_MAX, '\t');
         append_field(line, &n, reason, reason_bytes, '\n');
@@ -77,7 +80,7 @@ void refusals_note(const char *kind, const char *name, const void *caller, int e
     errno = before;
 }
 
-/* A descriptor of the launcher's, which is what it names, is a link. */
+/* Appends through a link: the variable names a descriptor of the launcher below /proc. */
 void refusals_tell(const char *reason, size_t reason_bytes) {
     const char *file = secure_getenv(JOB_REFUSED_VARIABLE);
     char line[LINE_BYTES];

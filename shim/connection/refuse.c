@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lines about what is refused, and the end of a strict job.
+ * Logs refusals, and ends a strict job.
  */
 #include "shim/connection/refuse.h"
 
@@ -19,8 +19,8 @@
 
 #define REFUSE_REASON_MAX 400 /* bytes shown of a reason, and of a name: a line holds both */
 
-/* A library never ends its host, but where the user asked for it: then at once, because the thread
- * may hold locks that destructors of the program take. */
+/* Ends the process of a strict job. A library must not end its program unless the user asked for
+ * it. It ends at once, because the thread may hold locks that the program's destructors take. */
 static void end_if_strict(void) {
     if (!state.strict) return;
     log_error("shim", "what=\"the program is ended, for it is strict\" status=%d", JOB_STRICT_EXIT);

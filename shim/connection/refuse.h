@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is refused to a job that a GPU would not refuse it: said on its own standard error, because
- * libraries exist that ignore the error and go on with old memory. The first refused kernel of
- * a process is said, the first refused module (which may be a probe), and each unsupported call
- * once, up to REFUSE_CALLS of them; the rest is under SALUS_LOG=shim:warn, and SALUS_LOG=shim:none
- * says nothing. With SALUS_STRICT=1 the process ends at the first, with JOB_STRICT_EXIT. Any
- * thread; preserves errno.
+ * Reports refusals of Salus that a real GPU would not make, on the job's own standard error,
+ * because some libraries ignore the error and go on with old memory. The log has the first refused
+ * kernel of a process, the first refused module (which may be a probe), and each unsupported call
+ * once, up to REFUSE_CALLS of them. SALUS_LOG=shim:warn logs the others too, and
+ * SALUS_LOG=shim:none logs nothing. With SALUS_STRICT=1 the process ends at the first refusal, with
+ * JOB_STRICT_EXIT. Any thread; preserves errno.
  */
 #ifndef SHIM_CONNECTION_REFUSE_H
 #define SHIM_CONNECTION_REFUSE_H
@@ -17,22 +17,22 @@
 
 #define REFUSE_CALLS 8
 
-/* Whether `err`, of an answer of the worker, says that code was refused; otherwise the program's
+/* True when the worker's error `err` means that code was refused. Other errors are the program's
  * own mistake, or a fault that every call reports. */
 int refuse_is_code(int err);
 
-/* `code`: an address in the image, by which the file that brought it is known; may be NULL.
- * `reason`: text from elsewhere, `reason_bytes` or up to its NUL. */
+/* Report a refused kernel or module. `code`: an address in the image, which identifies the file
+ * that contains it; may be NULL. `reason`: text from elsewhere, `reason_bytes` or up to its NUL. */
 void refuse_kernel(const char *name, const void *code, int err, const char *reason,
                    size_t reason_bytes);
 void refuse_module(size_t image_bytes, const void *code, int err, const char *reason,
                    size_t reason_bytes);
 
-/* Beyond what its user may have, which no error of CUDA's tells: the first time is said. No reason
- * to end a strict job, which is told as well. */
+/* Reports an allocation beyond the user's limit, which no CUDA error expresses. Logged the first
+ * time. Does not end a strict job, since the program gets an error as well. */
 void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
 
-/* Things of which a job can have so many at a time: X(NAME, text). */
+/* Objects of which a job can have a limited number: X(NAME, text). */
 #define REFUSE_THINGS(X)                                \
     X(STREAMS, "streams")                               \
     X(EVENTS, "events")                                 \
@@ -54,24 +54,26 @@ enum refuse_thing {
 #undef X
 };
 
-/* The program has as many as there can be, which CUDA says by an error that means something else.
- * The first time of each thing is said, with the number. */
+/* Reports that the program has reached a limit of Salus, for which CUDA's error means something
+ * else. Logged the first time for each kind of object, with the number. */
 void refuse_more(enum refuse_thing what, uint64_t most);
 
-/* There is no room for so many bytes of addresses in the window of so many, which are no memory.
- * The first time is said. */
+/* Reports that the window of `window_bytes` has no free addresses for this many bytes; addresses
+ * are not memory. Logged the first time. */
 void refuse_addresses(uint64_t bytes, uint64_t window_bytes);
 
-/* No descriptor of an allocation is to be had, for this reason; likewise. */
+/* Reports that an allocation cannot be exported, with the reason. Logged the first time. */
 void refuse_export(const char *reason, size_t reason_bytes);
 
-/* The device is not to see registered memory (docs/adr/0015-registered-memory.md), for this reason.
- */
+/* Reports that registered memory cannot be mapped for the device
+ * (docs/adr/0015-registered-memory.md), with the reason. */
 CUresult refuse_registered(const char *reason);
 
-/* The caller says each name once. Gives CUDA_ERROR_NOT_SUPPORTED. */
+/* Reports an unsupported call. The caller reports each name once. Returns CUDA_ERROR_NOT_SUPPORTED.
+ */
 CUresult refuse_call(const char *name);
-/* What slot of the private table with this UUID (16 bytes) is called, REFUSE_SLOT_BYTES. */
+/* Writes the name of a slot of the private table with this UUID (16 bytes) to `out`, which has
+ * REFUSE_SLOT_BYTES. */
 #define REFUSE_SLOT_BYTES 48
 void refuse_slot_name(const unsigned char *uuid, unsigned int slot, char *out);
 

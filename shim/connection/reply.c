@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Slots for answers. A slot whose request was sent and never answered is not used again: the worker
- * could still write it.
+ * could still write to it.
  */
 #include "shim/connection/reply.h"
 
@@ -69,7 +69,7 @@ CUresult reply_call_by(CUresult (*send)(void *arg, uint32_t slot, uint64_t ticke
     if (r) return r;
     r = send(arg, a.slot, a.ticket);
     if (r) {
-        give_slot(a.slot); /* nobody was asked, so that nobody writes to it */
+        give_slot(a.slot); /* no request was sent, so the worker will not write to the slot */
         return r;
     }
     r = wait_until(answered, &a);

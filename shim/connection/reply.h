@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that need an answer: a slot in the worker's page and a ticket that says whose answer stands
- * in it. Any thread; the caller waits.
+ * Calls that need an answer. Each has a slot in the worker's page and a ticket that identifies its
+ * answer there. Any thread; the caller waits.
  */
 #ifndef SHIM_CONNECTION_REPLY_H
 #define SHIM_CONNECTION_REPLY_H
@@ -13,18 +13,18 @@
 
 struct reply {
     int32_t result; /* 0, -errno or ERR_* */
-    int32_t cuda;   /* the driver's own, or 0 */
+    int32_t cuda;   /* the driver's own result, or 0 */
     uint32_t bytes;
     unsigned char data[WIRE_REPLY_BYTES];
 };
 
-/* Sends head||tail and waits. The sticky error when there is no answer; otherwise the CUresult of
- * the answer. `out` is filled in the latter case and may be NULL. */
+/* Sends head||tail and waits. Returns the sticky error when no answer comes; otherwise the CUresult
+ * of the answer. `out` is filled in the latter case and may be NULL. */
 CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                     struct reply *out);
 
-/* The same, where `send` lets the worker know by another way that this slot and ticket want an
- * answer; its error, if it has one. */
+/* The same, where `send` passes slot and ticket to the worker in another way. Returns the error of
+ * `send`, if any. */
 CUresult reply_call_by(CUresult (*send)(void *arg, uint32_t slot, uint64_t ticket), void *arg,
                        struct reply *out);
 

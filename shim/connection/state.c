@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Process state: the page that tells a forked child apart, and the latch for a daemon that died.
+ * State of the process: the page that identifies a forked child, and the latch for a daemon that
+ * has ended.
  */
 #include "shim/connection/state.h"
 
@@ -18,7 +19,7 @@
 
 struct state state;
 
-static _Atomic uint32_t *page; /* what `alive` will point to */
+static _Atomic uint32_t *page; /* the page for `alive` */
 
 static _Atomic uint32_t *make_page(void) {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -46,7 +47,7 @@ static bool is_set(const char *variable) {
 }
 
 static void read_strict(void) {
-    static bool said; /* programs ask again */
+    static bool said; /* programs call again after an error */
     char why[JOB_WHY_BYTES];
     if (job_strict(getenv(JOB_STRICT_VARIABLE), &state.strict, why) == 0 || said) return;
     said = true;
@@ -67,13 +68,15 @@ void state_publish(void) {
     atom_store_release(&state.alive, page);
 }
 
-/* It was never admitted: a job that waits has a place in the queue, and no lane. */
+/* True for a job that was never admitted: a waiting job has a position in the queue, and no lane.
+ */
 static bool is_waiting(void) {
     const struct wire_stats *s = &state.conn.completion->stats;
     return !atom_load_relaxed(&s->lane) && atom_load_relaxed(&s->position);
 }
 
-/* Once, whoever saw the end first. The end of a job that was never admitted is a refusal. */
+/* Reports the end of the job once, for the first thread that sees it. The end of a job that was
+ * never admitted is a refusal. */
 static void say_end(const char *reason, size_t bytes) {
     static _Atomic uint32_t said;
     if (atom_exchange(&said, 1)) return;
@@ -89,8 +92,8 @@ void state_lose(int err) {
     if (atom_cas(&state.lost, &none, (uint32_t)err_cuda(err))) say_end(reason, strlen(reason));
 }
 
-/* A worker that ends because the daemon does knows no more than that; the daemon said why before.
- */
+/* Returns the more precise reason. A worker that ends with its daemon reports only that; the daemon
+ * sent the real reason before. */
 static const char *better_reason(const char *text) {
     int lost = -(int)atom_load_acquire(&state.conn.submission->lost);
     bool vague = lost && strcmp(text, err_text(ERR_BROKER_LOST)) == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every record leaves here. The lock is held for the copy into the ring and nothing else; whoever
- * finds the ring full lets go of it before waiting.
+ * Every record is sent here. The lock covers only the copy into the ring; a thread that finds the
+ * ring full releases it before waiting.
  */
 #include "shim/connection/submit.h"
 
@@ -15,7 +15,7 @@
 
 static struct {
     struct lock lock __attribute__((aligned(64)));
-    /* Written under the lock: since submit_idle; and ever. */
+    /* Written under the lock. `launched`: since the last submit_idle; `launches`: ever. */
     _Atomic uint32_t launched;
     bool launches;
     struct ring_tx tx;
@@ -27,7 +27,7 @@ static void wake_worker(void *arg) {
     int saved = errno;
     uint64_t one = 1;
     ssize_t n = write(state.conn.doorbell, &one, sizeof(one));
-    (void)n; /* a full counter wakes as well */
+    (void)n; /* a full counter wakes the worker as well */
     errno = saved;
 }
 
@@ -58,15 +58,15 @@ static void note_launch(void) {
     out.launches = true;
 }
 
-/* Copies and fills count where the program never launched a kernel. Else the launches tell enough,
- * and a synchronous copy is spared a record. */
+/* Counts copies and fills only while the program has launched no kernel. Otherwise the launches are
+ * enough, and a synchronous copy saves a record. */
 static void note(uint16_t op) {
     if (op == WIRE_LAUNCH) note_launch();
     if (!out.launches && (op == WIRE_COPY || op == WIRE_MEMSET))
         atom_store_relaxed(&out.launched, 1);
 }
 
-/* 0, or what ring_push says. */
+/* Returns 0, or the error of ring_push. */
 static int push_once(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                      bool ordered) {
     struct wire_record *rec = head;
@@ -80,7 +80,7 @@ static int push_once(void *head, uint32_t head_bytes, const void *tail, uint32_t
     return err;
 }
 
-/* Read before a try: if it moves meanwhile, waiting for it ends at once. */
+/* Reads the credit before a try: if it changes meanwhile, a wait for the change ends at once. */
 static uint64_t credit_now(void) {
     return atom_load_relaxed(&state.conn.completion->credit);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Drains the worker's byte ring of text into stdio, so that it keeps its place among what the
- * program itself prints.
+ * Copies the worker's ring of kernel text to stdio, so that the text keeps its position among the
+ * program's own output.
  *
- * The worker may overwrite a record that is being copied, or move the ring. It says so before, so
- * that a look at text_ring afterwards tells whether the copy is whole (daemon/worker/page/text.c).
+ * The worker may overwrite a record during the copy, or move the ring. It announces that first, so
+ * a look at text_ring after the copy tells whether the copy is intact (daemon/worker/page/text.c).
  */
 #include "shim/connection/text.h"
 
@@ -26,7 +26,7 @@ struct place {
 };
 
 static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER;
-static char *record; /* a copy; grows */
+static char *record; /* copy of a record; grows */
 static uint64_t record_room;
 
 /* ---- the ring -------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static uint64_t oldest(void) {
     return atom_load_acquire(&state.conn.completion->text_ring.first);
 }
 
-/* True if the bytes that were copied from `at` were whole. */
+/* True if the bytes copied from `at` were intact. */
 static bool was_there(const struct place *p, uint64_t at) {
     atom_fence();
     return (int64_t)(oldest() - at) <= 0 && look().addr == p->addr;
@@ -78,8 +78,8 @@ static void show(const struct head *h, FILE **last) {
     fwrite(record, 1, h->bytes, to);
 }
 
-/* Up to `written`; where the next one begins. A length that cannot be ends it, because nothing
- * after it can be believed. */
+/* Prints the records up to `written` and returns the position of the next one. An impossible length
+ * ends the loop, because the following data cannot be trusted. */
 static uint64_t show_all(uint64_t at, uint64_t written) {
     struct head head;
     FILE *last = NULL;
@@ -100,7 +100,7 @@ static uint64_t show_all(uint64_t at, uint64_t written) {
     return at;
 }
 
-/* ---- for others ------------------------------------------------------------------------------ */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 void text_flush(void) {
     logbook_deliver();
@@ -116,7 +116,7 @@ void text_flush(void) {
     errno = saved;
 }
 
-/* After main: what the last kernels wrote. */
+/* Prints at exit what the last kernels wrote. */
 static __attribute__((destructor)) void drain_at_exit(void) {
     if (state_ready()) return;
     wait_follow();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Output of printf and assert in kernels, shown where CUDA shows it: at synchronisations and at
+ * Output of printf and assert in kernels, printed when CUDA prints it: at synchronisations and at
  * exit. Any thread.
  */
 #ifndef SHIM_CONNECTION_TEXT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The three phases of a wait: PAUSE for about a microsecond, then with sched_yield for as long as
- * the worker's hint allows, then a futex in the client's own page. On the worker's CPU a spinner
- * only keeps the worker from running, so it sleeps at once.
+ * The three phases of a wait: PAUSE for about a microsecond, then sched_yield for as long as the
+ * worker's hint allows, then a futex in the client's own page. A spinner on the worker's CPU only
+ * keeps the worker from running, so there the thread sleeps at once.
  */
 #include "shim/connection/wait.h"
 #include "shim/connection/process_exit.h"
@@ -22,9 +22,9 @@
 
 #define WAIT_PAUSES 64
 #define WAIT_SPIN_MAX_NS 10000000ull
-/* The kernel is asked about the broker in one of so many queries. */
+/* One in this many queries asks the kernel whether the broker has ended. */
 #define WAIT_POLLS_A_CHECK 1024u
-/* A sleeper looks this often whether anybody is left to wake it. */
+/* A sleeping thread checks at this interval whether a worker is left to wake it. */
 #define WAIT_TICK_NS 50000000l
 
 static __thread enum wait_how self_how __attribute__((tls_model("initial-exec")));
@@ -46,7 +46,7 @@ bool wait_follow(void) {
     return true;
 }
 
-/* The worker's or the broker's end, latched. */
+/* Checks for the end of the worker or the broker, and latches it. */
 static CUresult gone(bool ask_kernel) {
     uint32_t lost = atom_load_acquire(&state.conn.submission->lost);
     if (lost)
@@ -60,10 +60,13 @@ static CUresult sleep_until(bool (*ready)(const void *arg), const void *arg) {
     _Atomic uint32_t *sleeping = &state.conn.submission->client_sleeping;
     const struct timespec tick = {.tv_nsec = WAIT_TICK_NS};
     for (;;) {
-        /* A full fence: the flag must be seen before the condition is looked at again. */
+        /* The exchange is a full fence: the flag must be visible before the condition is read
+         * again. */
         atom_exchange(sleeping, 1);
         if (ready(arg)) return CUDA_SUCCESS;
-        if (wait_follow() && ready(arg)) return CUDA_SUCCESS; /* who woke us may have meant this */
+        if (wait_follow() && ready(arg))
+            return CUDA_SUCCESS; /* the wake-up may have meant that the job moved to another worker
+                                  */
         CUresult r = gone(false);
         if (r) return r;
         long slept = syscall(SYS_futex, sleeping, FUTEX_WAIT, 1, &tick, NULL, 0);
@@ -120,10 +123,11 @@ static bool stream_reached(const void *arg) {
     return atom_load_acquire(WIRE_DONE(state.conn.completion, p->id)) >= p->seq;
 }
 
-/* The fault is looked at after the completion: one that voids it was there before. */
+/* Reads the fault after the completion: a fault that invalidates the completion was written before
+ * it. */
 CUresult wait_stream(uint32_t id, uint64_t seq) {
     struct stream_point p = {id, seq};
-    /* Work may be endless, and behind the driver's end nobody waits for it. */
+    /* Work may be endless, and no thread waits for it after the driver's end. */
     if (process_exit_over() && !stream_reached(&p)) return CUDA_ERROR_DEINITIALIZED;
     CUresult r = wait_until(stream_reached, &p);
     return r ? r : state_fault();
