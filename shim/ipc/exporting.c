@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The other end of the descriptor goes to the worker, by the broker, and with the answer comes the
- * key that is put into it.
+ * Creates a pair of sockets: one end goes to the worker through the broker. The answer has the key,
+ * which is put into the descriptor.
  */
 #include "shim/ipc/exporting.h"
 
@@ -16,7 +16,7 @@
 #include "shim/ipc/keyfile.h"
 #include "shim/memory/allocation.h"
 
-#define KEEP_SINCE 7 /* minor version of the protocol */
+#define KEEP_SINCE 7 /* first minor version of the protocol with that message */
 
 struct sending {
     uint32_t segment;
@@ -56,7 +56,8 @@ static CUresult make_keeping(uint32_t segment, int *fd) {
     return r;
 }
 
-/* Of an older salusd: what nobody has opened when this process ends is gone. */
+/* Makes a descriptor for an older salusd. It does not keep the memory: an allocation that no
+ * process has opened ends with this process. */
 static CUresult make_bare(CUmemGenericAllocationHandle handle, int *fd) {
     struct keyfile key = {.kind = KEYFILE_ALLOCATION};
     CUresult r = allocation_key(handle, key.key);
@@ -64,7 +65,7 @@ static CUresult make_bare(CUmemGenericAllocationHandle handle, int *fd) {
     return !r && *fd < 0 ? CUDA_ERROR_OPERATING_SYSTEM : r;
 }
 
-/* It is held meanwhile: its number is no other's. */
+/* The allocation is held meanwhile, so its number cannot be reused. */
 CUresult exporting_make(CUmemGenericAllocationHandle handle, int *fd) {
     struct allocation_info info;
     if (!allocation_show(handle, &info)) return CUDA_ERROR_INVALID_VALUE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keys as files.
+ * Stores keys in files and sockets.
  */
 #include "shim/ipc/keyfile.h"
 
@@ -43,7 +43,7 @@ int keyfile_put(int end, struct keyfile *k) {
     return fdutil_send(end, k, sizeof(*k), NULL, 0);
 }
 
-/* It stays there for others. */
+/* Reads the key and leaves it there for other readers. */
 static bool peek(int fd, struct keyfile *out) {
     int domain = 0, type = 0;
     socklen_t bytes = sizeof(int);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Descriptors that carry a key from process to process, for programs to send each other. Files
- * without a name keep nothing alive: what the key opens may be gone. Of a pair of sockets one end
- * is the descriptor, in which the key waits to be looked at; who has the other end sees when nobody
- * has the descriptor any more.
+ * Descriptors that carry a key from process to process, which programs send to each other. An
+ * anonymous file keeps nothing alive: the memory of its key may have been freed. In a pair of
+ * sockets one end is the descriptor, in which the key waits to be read. The holder of the other end
+ * notices when every copy of the descriptor has been closed.
  */
 #ifndef SHIM_IPC_KEYFILE_H
 #define SHIM_IPC_KEYFILE_H
@@ -19,15 +19,18 @@ struct keyfile {
     uint64_t key[2];
 };
 
-/* The descriptor is the caller's, open across exec as CUDA's are; -errno. Fills in the magic. */
+/* Makes a descriptor, which the caller owns, open across exec as CUDA's are; or -errno. Sets the
+ * magic. */
 int keyfile_create(struct keyfile *k);
 
-/* The descriptor, likewise, and its other end, close-on-exec; -errno. */
+/* Makes such a descriptor and its other end, which is close-on-exec; or -errno. */
 int keyfile_pair(int *fd, int *end);
-/* Puts the key into the descriptor, through its other end; once. Fills in the magic; -errno. */
+/* Puts the key into the descriptor, through its other end; once. Sets the magic; -errno on failure.
+ */
 int keyfile_put(int end, struct keyfile *k);
 
-/* False for any other descriptor, or of another kind. The descriptor stays the caller's. */
+/* Returns false for any other descriptor, or one of another kind. The caller still owns the
+ * descriptor. */
 bool keyfile_read(int fd, uint32_t kind, struct keyfile *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of what is open. What of it is mapped where, virtual.h knows.
+ * The table of opened memory. virtual.h knows where each allocation is mapped.
  */
 #include "shim/ipc/opened.h"
 
@@ -107,7 +107,7 @@ static CUresult map(CUmemGenericAllocationHandle handle, uint64_t bytes, uint64_
     return r;
 }
 
-/* The mapping keeps what the handle was for. */
+/* Maps the allocation of a key. The mapping holds the memory after the handle is released. */
 static CUresult open_key(const struct opened_handle *h, struct opened *out) {
     CUmemGenericAllocationHandle handle;
     struct allocation_info info;
@@ -120,7 +120,7 @@ static CUresult open_key(const struct opened_handle *h, struct opened *out) {
     return r;
 }
 
-/* True when it was open, and is so once more. */
+/* Opens memory once more. True when it was open already. */
 static bool take_again(const struct opened_handle *h, uint32_t owner, uint64_t *addr) {
     lock_enter(&opened_lock);
     struct opened *o = find_key(h, owner);
