@@ -25,7 +25,7 @@ CUresult condition_create(struct condition **list, uint64_t bytes, uint32_t valu
     *shared = (struct condition_shared){.holders = 1};
     CUresult r = mem_take(MEM_OWN, 0, 0, bytes, &what.addr);
     if (!r && !add(list, &what)) {
-        mem_give_kept(what.addr); /* host memory: there is nothing to tell */
+        mem_give_kept(what.addr); /* host memory, of which the worker need not be told */
         r = CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (r) {

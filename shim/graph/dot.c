@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes with their numbers, in the order in which they were added; child graphs stand in boxes.
+ * Writes nodes with their numbers, in the order in which they were added; child graphs are boxes.
  */
 #include "shim/graph/dot.h"
 
@@ -67,7 +67,7 @@ static void write_box(FILE *out, const struct graph *g, bool detail) {
     fprintf(out, "}\n");
 }
 
-/* By the numbers that cuGraphGetId and cuGraphNodeGetLocalId give. */
+/* Writes a node's name, from the numbers that cuGraphGetId and cuGraphNodeGetLocalId return. */
 static void write_name(FILE *out, const struct graph_node *n) {
     fprintf(out, "\"graph_%u_node_%u\"", n->graph->id, n->id);
 }

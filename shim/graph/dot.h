@@ -9,7 +9,7 @@
 
 #include "shim/graph/graph.h"
 
-/* With graph_lock held. `detail`: what each node does, not only of which kind it is and which
+/* The caller holds graph_lock. `detail`: also the parameters of each node, not only its kind and
  * kernel. */
 void dot_write(FILE *out, const struct graph *g, bool detail);
 

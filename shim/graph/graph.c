@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making, changing and copying graphs.
+ * Creates, changes and copies graphs.
  */
 #include "shim/graph/graph.h"
 
@@ -28,7 +28,7 @@ static bool reserve(struct graph_edges *edges) {
     return true;
 }
 
-/* The others keep their order. */
+/* Removes an edge; the other edges keep their order. */
 static void drop_edge(struct graph_edges *edges, const struct graph_node *n) {
     struct graph_edge *e = find_edge(edges, n);
     if (!e) return;
@@ -116,7 +116,7 @@ void graph_claim(const struct graph *g, bool claimed) {
     }
 }
 
-/* ---- what nodes do --------------------------------------------------------------------------- */
+/* ---- parameters of nodes --------------------------------------------------------------------- */
 
 static void free_bodies(struct params_choice *c) {
     for (uint32_t i = 0; c->bodies && i < c->count; i++)
@@ -287,7 +287,7 @@ void graph_free(struct graph *g) {
     if (!g) return;
     list_each_safe(pos, next, &g->nodes) {
         struct graph_node *n = list_entry(pos, struct graph_node, link);
-        n->before.count = n->after.count = 0; /* all of them go */
+        n->before.count = n->after.count = 0; /* all nodes are freed, so the edges need no update */
         free_node(n);
     }
     if (g->handle) registry_remove(HANDLE_GRAPH, g->handle);

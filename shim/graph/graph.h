@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs: nodes, and edges between them that say which comes before which. All of it with
- * graph_lock (registry.h) held.
+ * Graphs: nodes, and edges that order them. The caller holds graph_lock (registry.h).
  */
 #ifndef SHIM_GRAPH_GRAPH_H
 #define SHIM_GRAPH_GRAPH_H
@@ -26,76 +25,80 @@ struct graph_edges {
 };
 
 struct graph_node {
-    CUgraphNode handle; /* NULL in a graph that no program sees */
-    uint32_t id;        /* no other node of the graph ever has it */
+    CUgraphNode handle; /* NULL in a graph that the program cannot see */
+    uint32_t id;        /* unique in the graph, and never reused */
     struct graph *graph;
-    struct list link;   /* graph.nodes, in the order in which they were added */
-    CUgraphNode origin; /* of which it is a copy */
-    bool disabled;      /* in an executable graph: does nothing */
-    uint32_t mark;      /* of whoever walks the graph */
+    struct list link;   /* link in graph.nodes, in the order in which they were added */
+    CUgraphNode origin; /* the node that this one was copied from */
+    bool disabled;      /* does nothing; in executable graphs only */
+    uint32_t mark;      /* scratch value for walks of the graph */
     struct graph_edges before, after;
     struct params params;
 };
 
 struct graph {
-    CUgraph handle; /* NULL: no program sees it */
+    CUgraph handle; /* NULL: the program cannot see the graph */
     CUgraph origin;
-    uint32_t id; /* no other graph of the process ever has it */
+    uint32_t id; /* unique in the process, and never reused */
     uint32_t next_node;
     struct list nodes;
     uint32_t count;
-    bool owned;     /* by a node: the program cannot destroy it */
-    bool capturing; /* nor while it is captured to */
+    bool owned;     /* a node owns the graph: the program cannot destroy it */
+    bool capturing; /* a capture adds nodes: the program cannot destroy the graph either */
     struct user_objects objects;
     struct condition *conditions;
 };
 
-/* What a node does, a second time: CUDA_ERROR_OUT_OF_MEMORY. `visible`: programs can have handles
- * of the nodes of a child graph in it. What is not given to a node is freed. */
+/* Copies a node's parameters, or gives CUDA_ERROR_OUT_OF_MEMORY. `visible`: programs can have
+ * handles of the nodes of a child graph in them. The caller frees parameters that it does not give
+ * to a node. */
 CUresult graph_clone_params(const struct params *from, bool visible, struct params *to);
 void graph_free_params(struct params *p);
 
-/* NULL when there is no memory. */
+/* Returns NULL when out of memory. */
 struct graph *graph_create(bool visible);
 void graph_free(struct graph *g); /* accepts NULL */
 struct graph *graph_find(CUgraph handle);
 CUresult graph_clone(const struct graph *from, bool visible, struct graph **out);
 
 struct graph_node *graph_find_node(CUgraphNode handle);
-/* The copy of that node, in the graph or in a child of it; NULL: there is none. */
+/* Finds the copy of that node, in the graph or in a child of it; NULL: there is none. */
 struct graph_node *graph_find_copy(const struct graph *g, CUgraphNode origin);
 
-/* A node behind `count` others of its graph; takes the params over unless it fails. `data`: of the
- * edges, NULL: all default. */
+/* Adds a node that depends on `count` others of its graph. Takes the params over unless it fails.
+ * `data`: of the edges, NULL: all default. */
 CUresult graph_add(struct graph *g, const CUgraphNode *before, const CUgraphEdgeData *data,
                    size_t count, struct params *params, struct graph_node **out);
 void graph_remove(struct graph_node *n);
-/* It does this from now on, with the attributes that it had; takes the params over unless it fails.
- * CUDA_ERROR_INVALID_VALUE: of another kind, or a graph in it, or a conditional one. */
+/* Changes the parameters of a node, which keeps its attributes. Takes the params over unless it
+ * fails. CUDA_ERROR_INVALID_VALUE: the kind or the contained graph differs, or the node is
+ * conditional. */
 CUresult graph_change(struct graph_node *n, struct params *params);
 
-/* A conditional node's bodies: `count` empty graphs. Without a handle until they are a node's. */
+/* Creates the bodies of a conditional node: `count` empty graphs. They have no handle until a node
+ * owns them. */
 CUresult graph_make_bodies(struct params_choice *c, bool visible);
 
-/* What is inside of a node: a child graph, or a conditional node's bodies; NULL: no more. */
+/* Returns graph `i` inside of a node: a child graph, or a conditional node's body; NULL: no more.
+ */
 struct graph *graph_inside(const struct params *p, uint32_t i);
 
-/* Whether there are nodes in it that allocate or free, or that kernels change, or conditional ones:
- * it has no copies then but for one that is launched. */
+/* True when the graph has nodes that allocate or free memory, nodes that kernels change, or
+ * conditional nodes. Such a graph is copied only for an executable graph. */
 bool graph_is_bound(const struct graph *g);
-/* Whether an executable graph has some of its memory, or of its nodes that kernels change, already;
- * from now on one has, or none. */
+/* graph_is_claimed: true when an executable graph uses some of its memory, or of its nodes that
+ * kernels change. graph_claim sets or clears that. */
 bool graph_is_claimed(const struct graph *g);
 void graph_claim(const struct graph *g, bool claimed);
 
-/* An edge that is not there yet; no edge of a node to itself. */
+/* Adds an edge, which must not exist yet. A node has no edge to itself. */
 CUresult graph_link(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data);
-/* CUDA_ERROR_INVALID_VALUE when there is none like that; CUDA_ERROR_NOT_SUPPORTED where allocations
- * have their places by it. */
+/* Removes an edge. CUDA_ERROR_INVALID_VALUE when there is no such edge; CUDA_ERROR_NOT_SUPPORTED
+ * when addresses of allocations depend on it. */
 CUresult graph_unlink(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data);
 
-/* An order in which each comes after what it depends on: graph.count nodes, for the caller to free.
- * CUDA_ERROR_INVALID_VALUE: there is none, for the edges make a circle. */
+/* Returns an order in which each node comes after those it depends on: graph.count nodes, which the
+ * caller frees. CUDA_ERROR_INVALID_VALUE: the edges form a cycle. */
 CUresult graph_order(struct graph *g, struct graph_node ***out);
 
 #endif

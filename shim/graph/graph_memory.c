@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of all of it.
+ * The list of all memory that graphs allocate.
  */
 #include "shim/graph/graph_memory.h"
 
@@ -17,7 +17,7 @@
 
 static struct {
     struct graph_memory *all;
-    _Atomic uint32_t unheld; /* how many nobody holds and that are not live */
+    _Atomic uint32_t unheld; /* entries without a holder that are not live */
 } memory;
 
 CUresult graph_memory_create(uint32_t owner, const CUmemLocation *place, uint64_t bytes,
@@ -62,7 +62,7 @@ void graph_memory_drop(struct graph_memory *m) {
 void graph_memory_set(struct graph_memory *m, bool live) {
     if (m->live == live) return;
     m->live = live;
-    if (live) identity_forget(m->addr, m->bytes); /* each launch allocates it anew */
+    if (live) identity_forget(m->addr, m->bytes); /* each launch allocates the memory anew */
     if (m->room) m->room->live += live ? 1 : -1u;
 }
 
@@ -91,14 +91,14 @@ CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
     return r;
 }
 
-/* The last one takes the names of all places in it along. */
+/* Leaves the memory's room. The last one removes the lookup of all addresses in the room. */
 static void leave_room(const struct graph_memory *m) {
     if (!m->room) return;
     if (m->room->holders == 1) placed_remove(m->room->addr, m->room->bytes);
     room_drop(m->room);
 }
 
-/* Takes one off the list that nothing uses any more. */
+/* Takes an entry off the list that no graph or launch uses any more. */
 static struct graph_memory *take_done(void) {
     for (struct graph_memory **at = &memory.all, *m; (m = *at); at = &m->next) {
         if (!is_unheld(m) || !submit_done(m->last.stream, m->last.seq)) continue;

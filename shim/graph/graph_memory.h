@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that graphs allocate. Its address stays for as long as a graph could allocate it. That of
- * the device is in a room (room.h), which others may share; that of the host is its own. With
- * graph_lock held but where it says otherwise.
+ * Memory that graphs allocate. Its address stays the same for as long as a graph could allocate it.
+ * Device memory lies in a room (room.h), which several allocations may share; host memory is
+ * separate. The caller holds graph_lock unless stated otherwise.
  */
 #ifndef SHIM_GRAPH_GRAPH_MEMORY_H
 #define SHIM_GRAPH_GRAPH_MEMORY_H
@@ -16,21 +16,22 @@ struct graph_node;
 struct room;
 
 struct graph_memory {
-    uint64_t addr, bytes; /* of the device: has no address before its node is in a graph */
-    CUmemLocation place;  /* the device, or as the program named the host */
+    uint64_t addr, bytes; /* device memory has no address before its node is in a graph */
+    CUmemLocation place;  /* the device, or the host as the program named it */
     uint32_t owner;       /* index of the context */
-    uint32_t holders;     /* nodes that allocate or free it */
-    bool claimed;         /* by an executable graph: one at a time */
-    bool live;            /* allocated by a launch, and not freed by one or by a call since */
-    bool changing;        /* by a launch that is being sent: nobody can say in which order */
-    bool gone;            /* with its context */
-    struct room *room;    /* of the device; and how much of it, and where it was allocated: */
+    uint32_t holders;     /* nodes that allocate or free the memory */
+    bool claimed;         /* in use by an executable graph; only one at a time */
+    bool live;            /* allocated by a launch, and not freed since */
+    bool changing;        /* a launch that changes it is being sent: the order with other calls is
+                             undefined */
+    bool gone;            /* the context that owned it has ended */
+    struct room *room;    /* room of device memory; the members up to `replaced` belong to it */
     uint64_t capacity;
-    uint32_t graph;                    /* its id */
-    const struct graph_node *freed_by; /* of the same graph; NULL */
-    bool replaced;                     /* another allocation of that graph has its place */
+    uint32_t graph;                    /* id of the graph that allocates it */
+    const struct graph_node *freed_by; /* a node of the same graph, or NULL */
+    bool replaced;                     /* another allocation of that graph has its address */
     struct graph_memory *next;
-    struct { /* nobody can allocate it any more, and this was the last that used it */
+    struct { /* the last use of memory that can no longer be allocated */
         uint32_t stream;
         uint64_t seq;
     } last;
@@ -40,28 +41,30 @@ static inline bool graph_memory_on_device(const struct graph_memory *m) {
     return m->place.type == CU_MEM_LOCATION_TYPE_DEVICE;
 }
 
-/* Without the lock. With one holder. `place`: the device, or any of the host. */
+/* Call it without the lock. The memory has one holder. `place`: the device, or any place of the
+ * host. */
 CUresult graph_memory_create(uint32_t owner, const CUmemLocation *place, uint64_t bytes,
                              struct graph_memory **out);
-/* What begins at this address, of several the latest; NULL: none does. */
+/* Finds the memory that begins at this address, the latest one of several; NULL: there is none. */
 struct graph_memory *graph_memory_find(uint64_t addr);
 void graph_memory_hold(struct graph_memory *m);
-/* By a node; it goes when nobody holds it and it is not live. */
+/* Drops a node's hold. The memory ends when it has no holder and is not live. */
 void graph_memory_drop(struct graph_memory *m);
 
-/* A launch leaves it allocated, or freed. */
+/* Called when a launch leaves the memory allocated or freed. */
 void graph_memory_set(struct graph_memory *m, bool live);
-/* It is live, and freed by no graph: mem_tell follows, without the lock. */
+/* Called when the memory is live and no graph frees it. The caller then calls mem_tell without the
+ * lock. */
 void graph_memory_rest(struct graph_memory *m);
 
-/* ---- without the lock ------------------------------------------------------------------------ */
+/* ---- called without the lock ----------------------------------------------------------------- */
 
-/* A call frees it, behind `seq` of `stream`. CUDA_ERROR_INVALID_VALUE: it is not live, or a launch
- * beside the call allocates or frees it. */
+/* Frees the memory by a call, after `seq` of `stream`. CUDA_ERROR_INVALID_VALUE: it is not live, or
+ * a launch that is being sent allocates or frees it. */
 CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq);
-/* Gives back what nothing uses any more. */
+/* Gives back memory that has no user any more. */
 void graph_memory_reap(void);
-/* The context ends, and mem_release gives its blocks back. */
+/* Called when a context ends; mem_release gives its blocks back. */
 void graph_memory_release(uint32_t owner);
 
 #endif

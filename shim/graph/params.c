@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies of what nodes do.
+ * Copies parameters of nodes.
  */
 #include "shim/graph/params.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Edges are only ever added to a graph that allocates, so that what was behind a node stays behind
- * it. Of the allocations that had one place each comes behind the end of the one before: only the
- * latest has to be looked at.
+ * A graph that allocates only ever gains edges, so a node that comes after another one stays after
+ * it. Of the allocations that had one address, each comes after the free of the one before: only
+ * the latest has to be checked.
  */
 #include "shim/graph/placing.h"
 
@@ -15,7 +15,7 @@
 #include "shim/memory/placed.h"
 #include "shim/memory/vmem.h"
 
-/* ---- what comes before ----------------------------------------------------------------------- */
+/* ---- predecessors ---------------------------------------------------------------------------- */
 
 static void push_before(const struct graph_node *n, struct graph_node **stack, uint32_t *count) {
     for (uint32_t i = 0; i < n->before.count; i++) {
@@ -26,7 +26,7 @@ static void push_before(const struct graph_node *n, struct graph_node **stack, u
     }
 }
 
-/* Marks all that come before it, at any distance. False when there is no memory. */
+/* Marks all nodes that come before `n`, directly or not. False when out of memory. */
 static bool mark_before(const struct graph_node *n) {
     struct graph_node **stack = malloc(n->graph->count * sizeof(*stack));
     struct list *pos;
@@ -42,9 +42,9 @@ static bool mark_before(const struct graph_node *n) {
     return true;
 }
 
-/* ---- the place ------------------------------------------------------------------------------- */
+/* ---- the address ----------------------------------------------------------------------------- */
 
-/* Large ones have a room each, small ones share. */
+/* Returns the bytes to take: large allocations get a room of their own, small ones share one. */
 static uint64_t capacity_of(uint64_t bytes) {
     uint64_t granule = state.conn.device.granularity_bytes;
     uint64_t unit = bytes > granule / 2 ? granule : VMEM_ALIGN;
@@ -56,7 +56,7 @@ static struct graph_memory *allocated_by(const struct list *pos) {
     return p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && p->memory->room ? p->memory : NULL;
 }
 
-/* The smallest place that is large enough and free where the node comes. */
+/* Finds the smallest earlier allocation that is large enough and was freed before this node. */
 static struct graph_memory *find_place(const struct graph *g, uint64_t capacity) {
     struct graph_memory *best = NULL, *m;
     struct list *pos;
@@ -68,7 +68,7 @@ static struct graph_memory *find_place(const struct graph *g, uint64_t capacity)
     return best;
 }
 
-/* One of the graph's with so much left. */
+/* Finds a room of the graph with enough bytes left. */
 static struct room *find_room(const struct graph *g, uint64_t capacity) {
     const struct graph_memory *m;
     struct list *pos;
@@ -119,7 +119,7 @@ static CUresult place(const struct graph_node *n) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Who comes behind it may have the place. */
+/* Called for a node that frees: later nodes may reuse the address. */
 static void leave_place(const struct graph_node *n) {
     struct graph_memory *m = n->params.memory;
     if (m->room && m->graph == n->graph->id && !m->freed_by) m->freed_by = n;
@@ -134,7 +134,8 @@ CUresult placing_add(struct graph *g, const CUgraphNode *before, const CUgraphEd
         return CUDA_SUCCESS;
     r = place(*out);
     if (r) {
-        (*out)->params.type = CU_GRAPH_NODE_TYPE_EMPTY; /* they are the caller's still */
+        (*out)->params.type =
+            CU_GRAPH_NODE_TYPE_EMPTY; /* the parameters still belong to the caller */
         graph_remove(*out);
     }
     return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a graph's allocations go: in the place of an earlier one of the same graph, if that was
- * freed by a node that this one comes behind; or beside the others. With graph_lock held.
+ * Chooses the addresses of a graph's allocations. An allocation reuses the address of an earlier
+ * one of the same graph, if a node that comes before it freed that one; otherwise it gets a new
+ * address. The caller holds graph_lock.
  */
 #ifndef SHIM_GRAPH_PLACING_H
 #define SHIM_GRAPH_PLACING_H
@@ -14,8 +15,8 @@ struct graph;
 struct graph_node;
 struct params;
 
-/* As graph_add; what the node allocates has an address afterwards, and who comes behind one that
- * frees may have its place. */
+/* Works like graph_add. A node that allocates then has an address; nodes after one that frees may
+ * reuse its address. */
 CUresult placing_add(struct graph *g, const CUgraphNode *before, const CUgraphEdgeData *data,
                      size_t count, struct params *params, struct graph_node **out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One table of all kinds.
+ * One table for all kinds of handles.
  */
 #include "shim/graph/registry.h"
 
@@ -10,7 +10,7 @@
 #define REGISTRY_FIRST 256u
 
 struct entry {
-    void *object; /* NULL: free, and then `next` is the next free one */
+    void *object; /* NULL: free; `next` is then the next free entry */
     void *handle;
     uint32_t next;
     uint16_t generation;
@@ -21,7 +21,7 @@ pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct entry *entries;
     uint32_t used, cap;
-    uint32_t free; /* 1 + the latest; 0: none */
+    uint32_t free; /* 1 + the latest free entry; 0: none */
 } table;
 
 static int grow_table(void) {

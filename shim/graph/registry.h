@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handles of graphs, their nodes, executable graphs and user objects: programs hold thousands, and
- * may hold one for longer than it lives. All of it with graph_lock held.
+ * Handles of graphs, their nodes, executable graphs and user objects. Programs hold thousands of
+ * them, and may hold one after its object has ended. The caller holds graph_lock.
  */
 #ifndef SHIM_GRAPH_REGISTRY_H
 #define SHIM_GRAPH_REGISTRY_H
@@ -10,12 +10,12 @@
 
 #include "shim/handle.h"
 
-/* One lock for all graphs: they are made and changed, not launched, under it. */
+/* One lock for all graphs. Graphs are created and changed under it, but not launched. */
 extern pthread_mutex_t graph_lock;
 
-/* A handle for it; NULL when there is no memory, or when there are too many. */
+/* Returns a handle for the object; NULL when out of memory, or when there are too many. */
 void *registry_add(enum handle_kind kind, void *object);
-/* NULL for what is none of this kind, or no longer. */
+/* Returns NULL for an invalid handle and for one of another kind. */
 void *registry_find(enum handle_kind kind, const void *handle);
 void registry_remove(enum handle_kind kind, const void *handle);
 

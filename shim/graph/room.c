@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory comes in chunks, segments of the worker's that can be shown at several places. A chunk is
- * its latest room's. Another takes it over when that one's uses are complete, or come before its
- * own in a stream; both go on showing it, and whoever is launched next takes it over in turn. Only
- * a room that cannot have its chunks back is emptied and filled anew, which waits in the worker for
- * all that was sent before.
+ * Backs rooms with chunks: segments of the worker's, which can be mapped at several addresses. A
+ * chunk belongs to its latest room. Another room takes it over when that room's uses are complete,
+ * or come before its own in a stream. Both keep it mapped, and the room that is launched next takes
+ * it over in turn. Only a room that cannot get its chunks back is unmapped and backed anew; that
+ * waits in the worker for everything sent before.
  */
 #include "shim/graph/room.h"
 
@@ -17,16 +17,16 @@
 #include "shim/memory/allocation.h"
 #include "shim/memory/mem.h"
 
-/* At most in one piece: rooms of other sizes find some of it of use. */
+/* The most bytes of one chunk: rooms of other sizes can use part of the chunks. */
 #define CHUNK_BYTES (32ull << 20)
 
 struct room_chunk {
     CUmemGenericAllocationHandle handle;
     uint32_t segment;
     uint64_t bytes;
-    uint32_t shown;      /* by rooms */
-    struct room *latest; /* NULL: nobody's */
-    bool chosen;         /* for the room that is being filled */
+    uint32_t shown;      /* rooms that map it */
+    struct room *latest; /* NULL: no room */
+    bool chosen;         /* chosen for the room that is being backed */
     struct room_chunk *next;
 };
 
@@ -52,7 +52,7 @@ void room_reset(CUgraphMem_attribute attr) {
     rooms.counts[attr] = rooms.counts[attr - 1];
 }
 
-/* ---- what is behind it ----------------------------------------------------------------------- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
 static uint64_t piece_bytes(const struct room_chunk *c, uint64_t left) {
     return c->bytes < left ? c->bytes : left;
@@ -85,7 +85,7 @@ static void empty(struct room *r) {
     r->count = 0;
 }
 
-/* A launch in this stream would come behind all that uses the room. */
+/* True when a launch in this stream would come after all uses of the room. */
 static bool is_free_for(struct room *r, uint32_t stream) {
     return !r->entered && !r->live && uses_before(&r->uses, stream);
 }
@@ -100,15 +100,16 @@ static bool has_its_own(struct room *r, uint32_t stream) {
     return r->count > 0;
 }
 
-/* ---- filling it ------------------------------------------------------------------------------ */
+/* ---- backing a room -------------------------------------------------------------------------- */
 
-/* The smallest that is enough; else the largest. */
+/* True when `bytes` fits better: the smallest that is enough, else the largest. */
 static bool fits_better(uint64_t bytes, uint64_t than, uint64_t wanted) {
     if ((bytes >= wanted) != (than >= wanted)) return bytes >= wanted;
     return bytes >= wanted ? bytes < than : bytes > than;
 }
 
-/* A room that stays would keep others from the rest of a larger chunk. */
+/* Chooses a chunk. A room that stays allocated takes no larger chunk than it needs, because others
+ * could not use the rest. */
 static struct room_chunk *choose(struct room *r, uint32_t stream, uint64_t wanted) {
     struct room_chunk *best = NULL;
     for (struct room_chunk *c = rooms.chunks; c; c = c->next) {
@@ -119,7 +120,7 @@ static struct room_chunk *choose(struct room *r, uint32_t stream, uint64_t wante
     return best;
 }
 
-/* The room was emptied. What is missing then. */
+/* Gathers chunks for a room that was unmapped. Returns the bytes that are missing. */
 static uint64_t gather(struct room *r, uint32_t stream) {
     uint64_t missing = r->bytes;
     struct room_chunk *c;
@@ -182,7 +183,7 @@ CUresult room_supply(uint64_t bytes) {
     return r;
 }
 
-/* Rooms that show it are not in use. Looks at all of them: who trims has time. */
+/* True when no room that maps the chunk is in use. Checks all rooms: trimming is rare. */
 static bool is_idle(const struct room_chunk *c) {
     for (struct room *r = rooms.all; r; r = r->next)
         for (uint32_t i = 0; i < r->count; i++)

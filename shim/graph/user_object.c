@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counting objects.
+ * Counts the holders of objects.
  */
 #include "shim/graph/user_object.h"
 
@@ -14,10 +14,10 @@ struct user_object {
     CUhostFn destroy;
     void *ptr;
     uint64_t count;
-    struct user_object *next; /* among the unheld */
+    struct user_object *next; /* link in the list of objects without a holder */
 };
 
-/* An object in a graph. */
+/* An object that a graph holds. */
 struct hold {
     struct list link;
     struct user_object *object;
@@ -69,7 +69,7 @@ void user_object_destroy_unheld(void) {
     }
 }
 
-/* ---- of a graph ------------------------------------------------------------------------------ */
+/* ---- objects of a graph ---------------------------------------------------------------------- */
 
 void user_objects_init(struct user_objects *set) {
     list_init(&set->list);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects of the program that live as long as a graph needs them: a count, and a function that is
- * called when it comes to nothing. With graph_lock held.
+ * Objects of the program that live as long as a graph needs them. Each has a count, and a function
+ * that is called when the count reaches zero. The caller holds graph_lock.
  */
 #ifndef SHIM_GRAPH_USER_OBJECT_H
 #define SHIM_GRAPH_USER_OBJECT_H
@@ -13,7 +13,7 @@
 
 struct user_object;
 
-/* Those that a graph holds. */
+/* The objects that a graph holds. */
 struct user_objects {
     struct list list;
 };
@@ -21,17 +21,17 @@ struct user_objects {
 CUresult user_object_create(void *ptr, CUhostFn destroy, uint32_t count, CUuserObject *out);
 struct user_object *user_object_find(CUuserObject handle);
 void user_object_retain(struct user_object *o, uint32_t count);
-/* CUDA_ERROR_INVALID_VALUE: it has fewer. */
+/* CUDA_ERROR_INVALID_VALUE: the count is smaller. */
 CUresult user_object_release(struct user_object *o, uint32_t count);
-/* Calls the functions of those that nobody holds any more; without the lock. */
+/* Calls the functions of objects without a holder. Call it without the lock. */
 void user_object_destroy_unheld(void);
 
 void user_objects_init(struct user_objects *set);
-/* The graph holds it `count` times more; the references are the caller's to give. */
+/* Makes the graph hold the object `count` times more; the caller passes on its references. */
 CUresult user_objects_add(struct user_objects *set, struct user_object *o, uint32_t count);
-/* CUDA_ERROR_INVALID_VALUE: it holds fewer. */
+/* CUDA_ERROR_INVALID_VALUE: the graph holds fewer. */
 CUresult user_objects_drop(struct user_objects *set, struct user_object *o, uint32_t count);
-/* What `from` holds, too. */
+/* Makes `set` hold everything that `from` holds. */
 CUresult user_objects_share(struct user_objects *set, const struct user_objects *from);
 void user_objects_finish(struct user_objects *set);
 

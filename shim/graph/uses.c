@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * At most one point a stream: the later one says more.
+ * Stores at most one point for each stream: the later point includes the earlier one.
  */
 #include "shim/graph/uses.h"
 
