@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kernels may change, as the program says it.
+ * Writes the program's settings of nodes that kernels may change.
  */
 #include "shim/graph_exec/changing.h"
 
@@ -23,7 +23,7 @@ CUresult changing_allow(struct params_kernel *k, CUlaunchAttributeValue *value) 
         r = condition_create(&k->changing, sizeof(struct wire_node) + k->launch.param_bytes, 0,
                              false, &addr);
     if (r) return r;
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is no pointer of the program's. */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): the handle is not a pointer of the program. */
     value->deviceUpdatableKernelNode.devNode = (CUgraphDeviceNode)(uintptr_t)addr;
     return CUDA_SUCCESS;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel nodes that kernels change: their grid, parameters, and whether they run. What they are is
- * in the host window, where kernels write it and the worker reads it when their turn comes
- * (wire_node); the handle that kernels have is its address. What the program says of such a node of
- * an executable graph is written there by the next launch or upload. With graph_lock held.
+ * Kernel nodes that kernels change: their grid, parameters, and whether they run. Their state is in
+ * the host window (wire_node): kernels write it, and the worker reads it when the node runs. The
+ * handle that kernels have is its address. Settings that the program makes for a node of an
+ * executable graph are written there by the next launch or upload. The caller holds graph_lock.
  */
 #ifndef SHIM_GRAPH_EXEC_CHANGING_H
 #define SHIM_GRAPH_EXEC_CHANGING_H
@@ -15,10 +15,10 @@
 
 struct graph;
 
-/* Kernels may change it from now on, if the attribute says so; its handle is written there. What
- * they may change stays so. */
+/* Allows kernels to change the node, if the attribute says so, and writes the node's handle there.
+ * This cannot be revoked. */
 CUresult changing_allow(struct params_kernel *k, CUlaunchAttributeValue *value);
-/* Whether something of it is to be written; no launch of it may be under way then. */
+/* True when settings must be written; no launch of the graph may be in flight then. */
 bool changing_stale(const struct graph *g);
 void changing_write(struct graph *g);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing a graph.
+ * Turns a graph into records.
  */
 #include "shim/graph_exec/compile.h"
 
@@ -22,7 +22,8 @@ static struct part *add_part(struct compile *c) {
     return p;
 }
 
-/* The stream's own lane ends behind all others, and behind what kernels launched. */
+/* Ends the part: the stream's own lane waits for all other lanes, and for work that kernels
+ * launched. */
 static CUresult end_part(const struct compile *c, struct part *p) {
     struct wire_graph_settle rec = {.rec = {.op = WIRE_GRAPH_SETTLE}, .handle = c->handle};
     struct lanes_place all;
@@ -35,7 +36,7 @@ static CUresult end_part(const struct compile *c, struct part *p) {
 
 /* ---- single nodes ---------------------------------------------------------------------------- */
 
-/* By CUDA's rules. */
+/* Checks what a kernel launches, by CUDA's rules. */
 static CUresult check_launches(struct compile *c, uint32_t launches) {
     bool offered = c->offered && c->current == c->offered;
     if (offered && launches & WIRE_LAUNCHES_KERNELS) return CUDA_ERROR_NOT_SUPPORTED;
@@ -46,7 +47,8 @@ static CUresult check_launches(struct compile *c, uint32_t launches) {
     return CUDA_SUCCESS;
 }
 
-/* The body of a node that the worker reads with the values that it then has. */
+/* Puts the body of a node that kernels change: the worker reads it with the values of that moment.
+ */
 static CUresult put_changing(struct compile *c, uint32_t lane, struct wire_launch *l,
                              const struct params_kernel *k) {
     if (c->depth + 1 >= WIRE_GRAPH_DEPTH)
@@ -103,7 +105,7 @@ static CUresult put_values(struct part *p, uint32_t lane, const struct params_va
 
 static CUresult put_choice(struct compile *c, uint32_t lane, const struct params_choice *n);
 
-/* What a body may not have, by CUDA's rules: nobody knows how often it runs. */
+/* Rejects nodes that CUDA does not allow in a body, because the number of its runs is unknown. */
 static CUresult check_body(const struct params *n) {
     switch (n->type) {
     case CU_GRAPH_NODE_TYPE_HOST:
@@ -140,7 +142,7 @@ static CUresult put_node(struct compile *c, uint32_t lane, const struct params *
     }
 }
 
-/* A lane for what comes after the place, which is then behind all of that lane. */
+/* Chooses a lane for a node after `after`, and makes the lane wait for that place. */
 static CUresult enter_lane(struct compile *c, const struct lanes_place *after, uint32_t *lane) {
     *lane = lanes_choose(&c->current->lanes, after);
     return part_put_waits(c->current, *lane, after);
@@ -150,7 +152,7 @@ static void leave_lane(const struct compile *c, struct lanes_place *s, uint32_t 
     *s = lanes_end(&c->current->lanes, lane);
 }
 
-/* `s`: what the node comes after, then what comes after it. */
+/* Puts one node. `s`: the place that the node comes after, then the place after the node. */
 static CUresult put_step(struct compile *c, const struct params *n, struct lanes_place *s) {
     uint32_t lane;
     CUresult r = enter_lane(c, s, &lane);
@@ -169,11 +171,11 @@ static struct compile_effect *effect_on(struct compile *c, struct graph_memory *
     return e;
 }
 
-/* They say so when they are read, in no lane, as the calls do that allocate and free: what is alive
- * at the end of an iteration is known of graphs, too. That there is memory is the launch's affair.
- */
+/* Puts an allocation or a free. The worker notes it when it reads the record, outside of all lanes,
+ * as with the calls that allocate and free: so the memory alive at an iteration's end includes that
+ * of graphs. The launch itself makes sure that the memory exists. */
 static CUresult put_memory(struct compile *c, struct graph_memory *m, bool live) {
-    if (c->depth) return CUDA_ERROR_NOT_SUPPORTED; /* who knows how often */
+    if (c->depth) return CUDA_ERROR_NOT_SUPPORTED; /* the number of runs is unknown */
     struct compile_effect *e = effect_on(c, m, !live);
     if (!e) return CUDA_ERROR_OUT_OF_MEMORY;
     if (e->after == live) return CUDA_ERROR_INVALID_VALUE;
@@ -188,7 +190,7 @@ static CUresult put_memory(struct compile *c, struct graph_memory *m, bool live)
 
 static CUresult put_graph(struct compile *c, struct graph *g, struct lanes_place *s);
 
-/* What the words of one graph are where the launch begins. */
+/* Puts the initial values of one graph's conditions. */
 static CUresult put_words(struct compile *c, const struct graph *g, struct lanes_place *s) {
     CUresult r = condition_share(g->conditions, &c->conditions);
     for (const struct condition *w = g->conditions; !r && w; w = w->next) {
@@ -214,7 +216,8 @@ static CUresult put_conditions_within(struct compile *c, const struct params *p,
     return r;
 }
 
-/* Those of all bodies, too: a body that runs again finds what was last said in it, as with CUDA. */
+/* Puts the conditions of the graph and of all bodies. A body that runs again finds the value last
+ * written, as in CUDA. */
 static CUresult put_conditions(struct compile *c, const struct graph *g, struct lanes_place *s) {
     struct list *pos;
     CUresult r = put_words(c, g, s);
@@ -225,7 +228,7 @@ static CUresult put_conditions(struct compile *c, const struct graph *g, struct 
     return r;
 }
 
-/* `launched`: by kernels, as a whole. */
+/* Puts a body. `launched`: the part is a graph that kernels launch. */
 static CUresult put_body(struct compile *c, struct graph *g, bool launched, struct part **out) {
     struct part *before = c->current;
     struct lanes_place s = {.at = {0}};
@@ -251,7 +254,7 @@ static CUresult put_choice(struct compile *c, uint32_t lane, const struct params
     return r;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static CUresult put_any(struct compile *c, const struct graph_node *n, struct lanes_place *s) {
     const struct params *p = &n->params;
@@ -294,13 +297,14 @@ static CUresult put_graph(struct compile *c, struct graph *g, struct lanes_place
     return r;
 }
 
-/* The part is known while it is written: who is in it goes by other rules than bodies do. */
+/* Puts the part that kernels launch. The part is known while it is written, because its nodes
+ * follow other rules than those of bodies. */
 static CUresult put_offered(struct compile *c, struct graph *g) {
     return put_body(c, g, true, &c->offered);
 }
 
 CUresult compile_graph(struct graph *g, struct compile *out) {
-    struct lanes_place begin = {.at = {1}}; /* behind the wait for the launch before */
+    struct lanes_place begin = {.at = {1}}; /* after the wait for the previous launch */
     struct part *p = out->current = add_part(out);
     CUresult r = p ? put_conditions(out, g, &begin) : CUDA_ERROR_OUT_OF_MEMORY;
     if (!r) r = put_graph(out, g, &begin);

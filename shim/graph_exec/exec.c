@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instantiating, launching and ending.
+ * Instantiates, launches and destroys executable graphs.
  */
 #include "shim/graph_exec/exec.h"
 
@@ -18,7 +18,7 @@
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
-static uint32_t offers; /* executable graphs that kernels may launch; with graph_lock held */
+static uint32_t offers; /* executable graphs that kernels may launch; protected by graph_lock */
 
 struct exec *exec_find(CUgraphExec handle) {
     return registry_find(HANDLE_GRAPH_EXEC, handle);
@@ -30,15 +30,16 @@ void exec_changed(struct exec *e) {
     e->stale = true;
 }
 
-/* ---- its program ----------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
-/* By which kernels may launch it; 0: they may not. */
+/* Returns the handle by which kernels may launch the graph; 0: they may not. */
 static uint64_t offered_handle(const struct exec *e) {
     bool offered = e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
     return offered ? (uint64_t)(uintptr_t)e->handle : 0;
 }
 
-/* With the lock held. The program when there is one, held; or a new one to be said. */
+/* Returns the program, held: the existing one, or a new one that must still be sent (`fresh`). The
+ * caller holds the lock. */
 static CUresult find_program(struct exec *e, struct program **p, bool *fresh,
                              struct function **ask) {
     CUresult r = CUDA_SUCCESS;
@@ -51,13 +52,14 @@ static CUresult find_program(struct exec *e, struct program **p, bool *fresh,
     return r;
 }
 
-/* With the lock held. Two threads may have made one. */
+/* Stores the program. Two threads may each have built one. The caller holds the lock. */
 static void keep_program(struct exec *e, struct program *p) {
     if (e->program) program_retire(e->program, NULL);
     e->program = p;
 }
 
-/* Without the lock. What its handle stands for must live, as the program promises. */
+/* Returns a program that the worker has. The caller does not hold the lock; the handle must stay
+ * valid, as the program promises. */
 static CUresult take_program(struct exec *e, struct program **p) {
     for (;;) {
         struct function *ask;
@@ -81,8 +83,8 @@ static CUresult take_program(struct exec *e, struct program **p) {
     }
 }
 
-/* Without the lock. What the program said of nodes that kernels change holds from now on: for no
- * launch that is under way, and over what kernels said. */
+/* Writes the program's settings of nodes that kernels change, over the kernels' own, for later
+ * launches only. Waits for the latest launch first. The caller does not hold the lock. */
 static CUresult write_changing(struct exec *e) {
     lock_enter(&graph_lock);
     bool todo = e->stale && changing_stale(e->graph);
@@ -107,7 +109,7 @@ static void give_program(struct program *p) {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* With the lock held. */
+/* Creates an executable graph. The caller holds the lock. */
 static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
     const struct graph *g = graph_find(handle);
     if (!g) return CUDA_ERROR_INVALID_VALUE;
@@ -131,7 +133,8 @@ static CUresult make(CUgraph handle, uint64_t flags, struct exec **out) {
     return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* With the lock held. What is under way goes on; the graph and what it holds last as long. */
+/* Destroys an executable graph. Launches in flight continue; the graph and all that it holds live
+ * as long. The caller holds the lock. */
 static void end(struct exec *e) {
     graph_claim(e->graph, false);
     offers -= offered_handle(e) != 0;
@@ -199,8 +202,8 @@ static CUresult try_memory(const struct exec *e, const struct program *p, uint32
     return r;
 }
 
-/* What the launch allocates and frees is so from now on. If there is no more memory, what others
- * use may do when they are complete. */
+/* Notes what the launch allocates and frees. If memory is short, waits for other work, which may
+ * free some. */
 static CUresult begin_memory(const struct exec *e, const struct program *p, uint32_t stream) {
     uint64_t missing;
     CUresult r, full = CUDA_SUCCESS;
@@ -218,7 +221,8 @@ static void end_launch(struct program *p, uint32_t stream, uint64_t seq) {
     lock_leave(&graph_lock);
 }
 
-/* Copies of what launches read of pageable memory do not pile up: beyond this, one at a time. */
+/* The most pageable memory that a launch may copy while the one before is in flight; launches that
+ * read more wait for that one, so that copies do not accumulate. */
 #define READ_BYTES (64u << 10)
 
 static CUresult await_readers(const struct exec *e, const struct program *p) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Executable graphs: a copy of a graph, and the program that it is at present. Changing a node of
- * it makes another program before the next launch.
+ * Executable graphs: a copy of a graph, and its current program. After a change of a node, the next
+ * launch builds another program.
  */
 #ifndef SHIM_GRAPH_EXEC_EXEC_H
 #define SHIM_GRAPH_EXEC_EXEC_H
@@ -17,24 +17,24 @@ struct stream;
 struct exec {
     CUgraphExec handle;
     uint64_t flags;
-    struct graph *graph;         /* its nodes know of which they are copies */
-    struct program *program;     /* NULL: to be made */
-    bool stale;                  /* what kernels change may have to be written */
-    struct program_point latest; /* the end of its latest launch, of whatever program */
+    struct graph *graph;         /* a copy, whose nodes store the originals' handles */
+    struct program *program;     /* NULL: must be built */
+    bool stale;                  /* settings of nodes that kernels change may have to be written */
+    struct program_point latest; /* the end of the latest launch, of any program */
 };
 
-/* ---- with graph_lock held -------------------------------------------------------------------- */
+/* ---- called with graph_lock held ------------------------------------------------------------- */
 
 struct exec *exec_find(CUgraphExec handle);
-/* The program is no longer what the graph says. */
+/* Drops the program, because it no longer matches the graph. */
 void exec_changed(struct exec *e);
 
-/* ---- without it ------------------------------------------------------------------------------ */
+/* ---- called without the lock ----------------------------------------------------------------- */
 
 CUresult exec_create(CUgraph graph, uint64_t flags, CUgraphExec *out);
 CUresult exec_destroy(CUgraphExec handle);
 CUresult exec_launch(CUgraphExec handle, struct stream *s);
-/* The worker has its program afterwards. */
+/* Sends the program to the worker. */
 CUresult exec_upload(CUgraphExec handle);
 
 #endif

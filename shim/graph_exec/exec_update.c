@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An executable graph takes over the parameters of a graph of the same shape.
+ * Updates an executable graph with the parameters of a graph of the same shape.
  */
 #include "shim/graph_exec/exec_update.h"
 
 #include <stdlib.h>
 
-/* A node of the executable graph, and the one that it is to become. */
+/* A node of the executable graph, and the node whose parameters it gets. */
 struct pair {
     struct graph_node *old;
     const struct graph_node *new;
     struct params params;
 };
 
-/* The same of graphs, whose conditions are taken over. */
+/* A pair of graphs, of which the old one gets the new one's conditions. */
 struct words {
     struct graph *old;
     const struct graph *new;
@@ -35,7 +35,8 @@ static CUgraphExecUpdateResult fail(CUgraphExecUpdateResultInfo *info, CUgraphEx
     return why;
 }
 
-/* Nodes are numbered in their order, and depend on the same numbers. */
+/* True when both nodes depend on the nodes of the same numbers. Nodes are numbered in their order.
+ */
 static bool same_edges(const struct graph_node *a, const struct graph_node *b) {
     if (a->before.count != b->before.count) return false;
     for (uint32_t i = 0; i < a->before.count; i++) {
@@ -53,7 +54,7 @@ static void number_nodes(const struct graph *g) {
     list_each(pos, &g->nodes) list_entry(pos, struct graph_node, link)->mark = i++;
 }
 
-/* All that are in it, at any depth. */
+/* Counts the nodes and graphs inside, at any depth. */
 static void count_inside(const struct graph *g, uint32_t *nodes, uint32_t *graphs) {
     struct list *pos;
     ++*graphs;
@@ -99,7 +100,7 @@ static CUgraphExecUpdateResult match_nodes(struct pairing *p, struct graph_node 
     return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-/* What the pairs are, those of child graphs and bodies among them. */
+/* Finds the pairs, including those in child graphs and bodies. */
 static CUgraphExecUpdateResult match(struct pairing *p, struct graph *old,
                                      const struct graph *new) {
     const struct list *a = &old->nodes, *b = &new->nodes;
@@ -119,7 +120,7 @@ static CUgraphExecUpdateResult match(struct pairing *p, struct graph *old,
     return r;
 }
 
-/* A conditional node keeps its bodies. */
+/* Clones the new parameters. A conditional node keeps its bodies. */
 static CUresult clone_pair(struct pair *p) {
     const struct params *from = &p->new->params;
     if (from->type != CU_GRAPH_NODE_TYPE_CONDITIONAL)

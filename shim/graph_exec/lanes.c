@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Vector clocks: each lane knows what it has waited for, and so what those had waited for.
+ * Vector clocks: each lane knows what it has waited for, and thereby what those records had waited
+ * for.
  */
 #include "shim/graph_exec/lanes.h"
 
@@ -16,12 +17,13 @@ static uint32_t count_waits(const struct lanes *l, uint32_t lane, const struct l
     return waits;
 }
 
-/* All of the lane comes before the step anyway. */
+/* True when everything in the lane comes before the step anyway. */
 static bool is_free(const struct lanes *l, uint32_t lane, const struct lanes_place *after) {
     return after->at[lane] == l->count[lane];
 }
 
-/* No lane is free: the one in which least stands before the step for no reason. */
+/* Used when no lane is free: chooses the shortest lane, where the fewest records delay the step
+ * needlessly. */
 static uint32_t choose_shortest(const struct lanes *l) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < WIRE_GRAPH_LANES; i++)

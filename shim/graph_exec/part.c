@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing records, and what they need besides.
+ * Writes records, and the data that they need.
  */
 #include "shim/graph_exec/part.h"
 
@@ -11,7 +11,8 @@
 #include "shim/context/event.h"
 #include "shim/memory/mem.h"
 
-#define BUFFER_BYTES (1ull << 20) /* for the pageable memory of one copy: it goes in pieces */
+#define BUFFER_BYTES \
+    (1ull << 20) /* for the pageable memory of one copy, which is copied in pieces */
 
 /* Rows that a host function copies. */
 struct part_rows {
@@ -20,7 +21,7 @@ struct part_rows {
     bool early; /* read when the part is launched */
 };
 
-/* The same rows, and what was in them when the part was launched. */
+/* The same rows, with their contents when the part was launched. */
 struct part_read {
     struct part_rows rows;
     unsigned char bytes[];
@@ -270,7 +271,7 @@ static CUresult put_download(struct part *p, uint32_t lane, const struct transfe
                     &(struct part_rows){NULL, at->dst, t->dst_pitch, buffer, w, w, rows, false});
 }
 
-/* One of the places is pageable, or both are. */
+/* Puts a copy with one or two pageable places. */
 static CUresult put_pageable(struct part *p, uint32_t lane, const struct transfer *t,
                              const struct transfer_places *places) {
     bool both = places->dst_pageable && places->src_pageable;
@@ -318,7 +319,7 @@ void part_free(struct part *p) {
     }
     for (struct part_buffer *b = p->buffers, *next; b; b = next) {
         next = b->next;
-        mem_give_kept(b->addr); /* host memory: there is nothing to tell */
+        mem_give_kept(b->addr); /* host memory, of which the worker need not be told */
         free(b);
     }
     for (struct part_choice *c = p->choices, *next; c; c = next) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A sequence of records in lanes, as the worker is told it (proto/wire/wire.h), while it is written
- * and then: what each launch adds to it. What is put somewhere stands behind all that was put there
- * before. With graph_lock held.
+ * A sequence of records in lanes, in the form that the worker gets (proto/wire/wire.h), and the
+ * data that each launch adds to it. Every record is put behind all earlier ones of its lane. The
+ * caller holds graph_lock.
  */
 #ifndef SHIM_GRAPH_EXEC_PART_H
 #define SHIM_GRAPH_EXEC_PART_H
@@ -20,23 +20,23 @@
 struct part_rows;
 struct part_buffer;
 
-/* A conditional node in it: the graphs that the record names are numbered by whoever says it. */
+/* A conditional node. The sender of the part numbers the graphs that the record names. */
 struct part_choice {
     struct part_choice *next;
-    uint64_t at; /* byte of the record */
+    uint64_t at; /* byte offset of the record */
     uint32_t count;
     struct part *bodies[];
 };
 
-/* An event that it records: `seq` of `lane`. */
+/* An event that the part records: `seq` of `lane`. */
 struct part_record {
     CUevent event;
-    uint32_t id, lane; /* the event's, on the wire */
+    uint32_t id, lane; /* `id`: the event's id on the wire */
     uint64_t seq;
 };
 
 struct part {
-    uint32_t id; /* on the wire */
+    uint32_t id; /* id on the wire */
     struct lanes lanes;
     unsigned char *bytes;
     uint64_t used, cap;
@@ -44,23 +44,24 @@ struct part {
     uint32_t function_count;
     struct part_record *records;
     uint32_t record_count;
-    CUevent *waits; /* behind the first wait, which is for the launch before */
+    CUevent *waits; /* the waits after the first one, which is for the previous launch */
     uint32_t wait_count;
     struct part_rows *rows;
-    uint64_t early_bytes; /* of pageable memory that a launch reads at once */
-    bool awaited;         /* it writes pageable memory: a launch returns when that is done */
+    uint64_t early_bytes; /* bytes of pageable memory that a launch reads at once */
+    bool awaited;         /* it writes pageable memory: a launch returns only when that is done */
     struct part_buffer *buffers;
     struct part_choice *choices;
-    struct part *next; /* of the same program, begun before it */
+    struct part *next; /* the next part of the same program, begun earlier */
 };
 
-/* One that is launched begins with the wait for the launch before. NULL when there is no memory. */
+/* Creates a part. `launched`: it begins with the wait for the previous launch. NULL when out of
+ * memory. */
 struct part *part_create(bool launched);
 void part_free(struct part *p);
 
 CUresult part_put(struct part *p, uint32_t lane, void *head, uint32_t head_bytes, const void *tail,
                   uint32_t tail_bytes);
-/* In no lane. */
+/* Puts a record that belongs to no lane. */
 CUresult part_put_aside(struct part *p, const void *head, uint32_t head_bytes);
 CUresult part_put_function(struct part *p, uint32_t lane, CUhostFn fn, void *arg);
 CUresult part_put_record(struct part *p, uint32_t lane, CUevent event);
@@ -68,23 +69,23 @@ CUresult part_put_event_wait(struct part *p, uint32_t lane, CUevent event);
 /* `bodies` may be empty. */
 CUresult part_put_choice(struct part *p, uint32_t lane, const struct params_choice *n,
                          struct part *const *bodies);
-/* A launch, the only record of `body`, that kernels change at this address. */
+/* Puts a launch that kernels change at this address; it is the only record of `body`. */
 CUresult part_put_changing(struct part *p, uint32_t lane, uint64_t node, struct part *body);
-/* Their numbers are known. */
+/* Writes the parts' numbers into the conditional nodes, once they are known. */
 void part_number_choices(struct part *p);
-/* For all of these. */
+/* Puts waits for every lane of the place. */
 CUresult part_put_waits(struct part *p, uint32_t lane, const struct lanes_place *after);
-/* What the worker cannot reach is copied by host functions of this library, into and out of a
- * buffer of the part's, in the order of the lane. What is read of it is what is there when the part
- * is launched, as with CUDA, unless the part has written to such memory before. */
+/* Puts a copy. Host functions of this library copy memory that the worker cannot access, through a
+ * buffer of the part, in the order of the lane. Such memory is read when the part is launched, as
+ * with CUDA, unless the part has written such memory before. */
 CUresult part_put_copy(struct part *p, uint32_t lane, const struct transfer *asked,
                        unsigned int flags);
 
-/* For one launch: the part's functions, with what they read now; for hostfunc_expect and free. NULL
- * when there is no memory. */
+/* Returns the host functions of one launch, with the memory that they read now; for
+ * hostfunc_expect, then free. NULL when out of memory. */
 struct hostfunc *part_read(const struct part *p);
 
-/* One more at the end of an array: its place, or NULL when there is no memory. */
+/* Adds an item at the end of an array and returns it; NULL when out of memory. */
 void *part_grow(void **array, uint32_t *count, size_t bytes);
 
 #endif

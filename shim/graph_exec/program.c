@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Said, launched, retired.
+ * Sends, launches and retires programs.
  */
 #include "shim/graph_exec/program.h"
 
@@ -23,24 +23,24 @@
 #include "shim/table.h"
 
 struct program {
-    uint32_t age;  /* function_age when it was made */
+    uint32_t age;  /* function_age when the program was built */
     uint32_t busy; /* launches that are being sent */
     struct compile written;
-    struct part *first;        /* that is launched; the others are bodies */
+    struct part *first;        /* all parts; the last one is launched, the others are bodies */
     struct program_point last; /* the end of its latest launch */
-    struct program *next;      /* among the retired */
+    struct program *next;      /* link in the list of retired programs */
     struct graph *with;
 };
 
 static struct {
-    uint64_t taken[WIRE_GRAPHS / 64]; /* ids, a bit each */
-    uint64_t bytes;                   /* that the worker may have of all */
+    uint64_t taken[WIRE_GRAPHS / 64]; /* one bit for each id */
+    uint64_t bytes;                   /* size of all programs that the worker has */
     _Atomic(struct program *) retired;
 } programs;
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-/* A body without records needs none. */
+/* A body without records needs no id. */
 static CUresult take_id(struct part *p) {
     if (p->used == 0) return CUDA_SUCCESS;
     if (p->used > WIRE_GRAPH_BYTES - programs.bytes) {
@@ -66,7 +66,7 @@ static void give_id(const struct part *p) {
     programs.bytes -= p->used;
 }
 
-/* All of them or none. */
+/* Takes ids for all parts or none. */
 static CUresult take_ids(struct part *first) {
     for (struct part *p = first; p; p = p->next) {
         CUresult r = take_id(p);
@@ -78,16 +78,16 @@ static CUresult take_ids(struct part *first) {
     return CUDA_SUCCESS;
 }
 
-/* ---- made ------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void free_program(struct program *p) {
     compile_free(&p->written);
     free(p);
 }
 
-/* Parts are in the list in the order opposite to that in which they were begun: what is launched
- * comes last, as the worker wants it. */
+/* Returns the last part of the list. Parts are in the reverse order of their creation, so the
+ * launched part comes last, as the worker requires. */
 static struct part *last_of(struct part *p) {
     while (p && p->next)
         p = p->next;
@@ -161,7 +161,7 @@ CUresult program_say(struct program *p) {
     return r || !p->written.offered ? r : offer(p->written.handle, p->written.offered);
 }
 
-/* ---- launched -------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 /* The tail of a launch: lanes, then waits. */
 struct launch_tail {
@@ -170,7 +170,7 @@ struct launch_tail {
                   WIRE_GRAPH_WAITS * sizeof(struct wire_graph_wait) / 8];
 };
 
-/* What each wait is for just now. */
+/* Fills in what each wait is for at this moment. */
 static CUresult fill_waits(const struct part *p, const struct stream *s,
                            const struct program_point *after, struct wire_graph_wait *waits) {
     bool behind = after->stream != s->id && !submit_done(after->stream, after->seq);
@@ -262,7 +262,7 @@ static bool may_begin(const struct compile_effect *e, bool again) {
     return !m->gone && !m->changing && (m->live == e->before || (again && m->live));
 }
 
-/* Of the first `count` effects. */
+/* Leaves the rooms of the first `count` effects. */
 static void leave_rooms(const struct program *p, uint32_t count, uint32_t stream, uint64_t seq) {
     for (uint32_t i = 0; i < count; i++) {
         struct room *r = p->written.effects[i].memory->room;
@@ -270,7 +270,7 @@ static void leave_rooms(const struct program *p, uint32_t count, uint32_t stream
     }
 }
 
-/* All or none. */
+/* Enters all rooms or none. */
 static bool enter_rooms(const struct program *p, uint32_t stream, uint64_t *missing) {
     for (uint32_t i = 0; i < p->written.effect_count; i++) {
         struct room *r = p->written.effects[i].memory->room;
@@ -329,7 +329,7 @@ static bool is_done(const struct program *p) {
     return !p->busy && submit_done(p->last.stream, p->last.seq);
 }
 
-/* Takes those off the list that nothing uses any more. */
+/* Takes programs off the list that are no longer in use. */
 static struct program *take_done(void) {
     struct program *done = NULL, *rest = NULL;
     for (struct program *p = atom_load_relaxed(&programs.retired), *next; p; p = next) {
@@ -342,7 +342,7 @@ static struct program *take_done(void) {
     return done;
 }
 
-/* Ids are free once the worker was told. */
+/* Tells the worker to drop the program. Its ids are free only after that. */
 static void forget(const struct program *p) {
     for (const struct part *q = p->written.first; q; q = q->next) {
         struct wire_graph_drop rec = {.rec = {.op = WIRE_GRAPH_DROP}, .graph = q->id};
