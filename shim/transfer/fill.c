@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checking a fill.
+ * Checks a fill.
  */
 #include "shim/transfer/fill.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Allocated first: that is what most is.
+ * Searches allocated memory first, because most addresses are there.
  */
 #include "shim/transfer/lookup.h"
 

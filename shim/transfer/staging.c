@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The set of pieces. It grows when all are busy, so that a stream that stands still does not hold
- * up another's copies, up to a bound; then takers wait for the one that was sent first.
+ * The set of pieces. It grows up to a limit when all pieces are busy, so that a stalled stream does
+ * not block copies of other streams. At the limit, callers wait for the piece that was sent first.
  */
 #include "shim/transfer/staging.h"
 
@@ -14,7 +14,7 @@
 #include "shim/memory/mem.h"
 
 struct piece {
-    uint64_t addr, seq, order; /* order: of being given back */
+    uint64_t addr, seq, order; /* `order`: when it was given back */
     uint32_t stream;
     bool held;
 };
@@ -32,7 +32,7 @@ static void hold(uint32_t slot, struct staging *out) {
     *out = (struct staging){staging.pieces[slot].addr, slot};
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static bool take_idle(struct staging *out) {
     for (uint32_t i = 0; i < staging.count; i++) {
         const struct piece *p = &staging.pieces[i];

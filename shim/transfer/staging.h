@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pieces of the host window through which pageable memory passes. A piece that was sent is used
- * again when the stream has come past the copy that reads it. Any thread.
+ * Pieces of the host window through which pageable memory is copied. A piece is reused when the
+ * stream has completed the copy that reads it. Any thread.
  */
 #ifndef SHIM_TRANSFER_STAGING_H
 #define SHIM_TRANSFER_STAGING_H
@@ -10,8 +10,8 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* Measured: a second copy through 2 MiB reaches 0.61 of one memcpy, through 256 KiB 0.92: the piece
- * is still in the cache when the device reads it. */
+/* Measured: a second copy through 2 MiB reaches 0.61 of one memcpy's rate, through 256 KiB 0.92,
+ * because the piece is still in the cache when the device reads it. */
 #define STAGING_BYTES (256u << 10)
 #define STAGING_SLOTS 256u /* 64 MiB */
 
@@ -22,7 +22,7 @@ struct staging {
 
 CUresult staging_take(struct staging *out);
 
-/* The last use of the piece is `seq` of `stream`. */
+/* Gives a piece back; its last use is `seq` of `stream`. */
 void staging_give(const struct staging *s, uint32_t stream, uint64_t seq);
 
 #endif

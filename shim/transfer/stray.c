@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A short list: programs ask for few of their variables. Variables share pages; a page is reserved
- * with the first and given back with the last.
+ * A short list: programs look up few of their variables. Variables share pages; a page is reserved
+ * for the first variable and released with the last.
  */
 #include "shim/transfer/stray.h"
 
@@ -47,7 +47,7 @@ static struct stray *find(uint64_t addr, uint64_t bytes) {
     return NULL;
 }
 
-/* Another one than `but` reserves this page. */
+/* True when a range other than `but` reserves this page. */
 static bool page_taken(uint64_t page, const struct stray *but) {
     uint32_t count = atom_load_relaxed(&strays.count);
     for (uint32_t i = 0; i < count; i++) {

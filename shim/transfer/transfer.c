@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies through the ring. Pageable memory goes in pieces of at most STAGING_BYTES, two under way
- * at a time: one is filled or emptied here while the worker copies the other.
+ * Copies through the ring. Pageable memory is copied in pieces of at most STAGING_BYTES, two in
+ * flight at a time: this thread fills or empties one while the worker copies the other.
  */
 #include "shim/transfer/transfer.h"
 
@@ -23,10 +23,10 @@
 #include "shim/transfer/staging.h"
 #include "shim/transfer/stray.h"
 
-/* PLACE_ARRAY: of an array of the device's own, whose rows are rows. */
+/* The kind of a place. PLACE_ARRAY: an array of the device itself, whose rows are separate. */
 enum place { PLACE_BAD, PLACE_DEVICE, PLACE_ARRAY, PLACE_PINNED, PLACE_PAGEABLE };
 
-/* From the first byte to the last, overflow refused. */
+/* Computes the bytes from the first to the last; false on overflow. */
 static bool extent(const struct transfer *t, uint64_t pitch, uint64_t slice, uint64_t *bytes) {
     uint64_t rows = 0, slices = 0;
     if (t->height > 1 && __builtin_mul_overflow(t->height - 1, pitch, &rows)) return false;
@@ -35,13 +35,14 @@ static bool extent(const struct transfer *t, uint64_t pitch, uint64_t slice, uin
     return !__builtin_add_overflow(*bytes, slices, bytes);
 }
 
-/* Rows, and slices, that overlap are no copy. */
+/* True when rows and slices do not overlap. Overlapping ones are refused. */
 static bool rows_apart(const struct transfer *t, uint64_t pitch, uint64_t slice) {
     if (t->height > 1 && pitch < t->width) return false;
     return t->depth <= 1 || slice >= (t->height - 1) * (t->height > 1 ? pitch : 0) + t->width;
 }
 
-/* Registered memory that the device sees is pinned where it sees it: `*at` becomes that. */
+/* Classifies host memory. Registered memory that the device can access counts as pinned, and `*at`
+ * becomes its address on the device. */
 static enum place classify_host(uint64_t *at, uint64_t bytes) {
     uint64_t device = registered_device(*at, bytes);
     if (!device) return PLACE_PAGEABLE;
@@ -56,7 +57,7 @@ static enum place classify(uint64_t *at, uint64_t bytes, bool written) {
     struct mem_block b;
     if (addr + bytes < addr) return PLACE_BAD;
     if (conn_in_device(c, addr) && addr - w->dev_base >= w->alloc_bytes) {
-        /* Variables of modules lie where the worker put them; it checks the range. */
+        /* The worker places variables of modules, and checks the range itself. */
         return conn_in_device(c, addr + bytes - 1) ? PLACE_DEVICE : PLACE_BAD;
     }
     if (stray_has(addr, bytes)) return PLACE_DEVICE;
@@ -68,7 +69,7 @@ static enum place classify(uint64_t *at, uint64_t bytes, bool written) {
     return PLACE_DEVICE;
 }
 
-/* Rows without gaps are one row. */
+/* Joins rows without gaps into one row. */
 static void flatten(struct transfer *t) {
     if (t->height > 1 && t->dst_pitch == t->width && t->src_pitch == t->width) {
         uint64_t plane = t->width * t->height;
@@ -145,7 +146,8 @@ static CUresult upload(const struct transfer *t, const struct stream *s) {
     uint64_t sent[2] = {0, 0};
     for (unsigned int i = 0; transfer_next(&w, &rect); i++) {
         struct staging piece;
-        /* No more than two of this transfer at a time: what is copied next stays in the cache. */
+        /* No more than two pieces of this transfer at a time, so that the next piece stays in the
+         * cache. */
         CUresult r = sent[i % 2] ? wait_stream(s->id, sent[i % 2]) : CUDA_SUCCESS;
         if (!r) r = staging_take(&piece);
         if (r) return r;
@@ -166,7 +168,7 @@ static CUresult upload(const struct transfer *t, const struct stream *s) {
     return CUDA_SUCCESS;
 }
 
-/* One piece that the worker fills. */
+/* A piece that the worker fills. */
 struct pending {
     struct staging piece;
     struct transfer_rect rect;
@@ -211,7 +213,7 @@ static CUresult download(const struct transfer *t, const struct stream *s) {
     unsigned int i = 0;
     for (; !r && transfer_next(&w, &two[i % 2].rect); i++) {
         r = ask(&two[i % 2], t, s);
-        /* The walk fills the other one's rectangle next. */
+        /* The walk fills the other rectangle next. */
         if (!r) r = collect(&two[(i + 1) % 2], t, s);
     }
     CUresult first = collect(&two[i % 2], t, s), second = collect(&two[(i + 1) % 2], t, s);
@@ -219,7 +221,7 @@ static CUresult download(const struct transfer *t, const struct stream *s) {
     return first ? first : second;
 }
 
-/* Neither side is the device's: in order with the stream, on this thread. */
+/* Copies between two pageable places on this thread, in the order of the stream. */
 static CUresult copy_here(const struct transfer *t, const struct stream *s) {
     CUresult r = stream_wait(s);
     for (uint64_t i = 0; !r && i < t->depth; i++)
@@ -250,7 +252,7 @@ CUresult transfer_check(struct transfer *t, unsigned int flags, struct transfer_
     return CUDA_SUCCESS;
 }
 
-/* SYNC_MEMOPS is set for one of the places, or the context. Of arrays it cannot be. */
+/* True when SYNC_MEMOPS is set for one of the places, or the context. Arrays cannot have it. */
 static bool synchronizes(const struct transfer *t) {
     return ctx_synchronizes() || identity_sync(t->dst) || identity_sync(t->src);
 }
@@ -264,7 +266,7 @@ CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsi
     if (at.dst_pageable && at.src_pageable) return copy_here(&t, s);
     if (at.src_pageable) {
         r = upload(&t, s);
-        /* The program can look at the destination itself. */
+        /* The program can read the destination directly. */
         if (!r && !(flags & TRANSFER_ASYNC) && (at.dst_pinned || synchronizes(asked)))
             r = wait_stream(s->id, submit_last(s->id));
         return r;
@@ -276,7 +278,7 @@ CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsi
         return r;
     }
     r = send(&t, s, &seq);
-    /* Between two places of the device, CUDA does not wait. */
+    /* CUDA does not wait for copies between two places of the device. */
     bool host = at.dst_pinned || at.src_pinned;
     if (r || flags & TRANSFER_ASYNC || (!host && !synchronizes(asked))) return r;
     r = wait_stream(s->id, seq);

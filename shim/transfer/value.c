@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From CUDA's operations to records.
+ * Turns CUDA's operations into records.
  */
 #include "shim/transfer/value.h"
 
@@ -23,7 +23,8 @@ static CUresult wait_for(const CUstreamBatchMemOpParams *op, uint32_t bytes,
     const unsigned int flush = CU_STREAM_WAIT_VALUE_FLUSH, compare = CU_STREAM_WAIT_VALUE_NOR;
     const struct CUstreamMemOpWaitValueParams_st *w = &op->waitValue;
     if (w->flags & ~(flush | compare)) return CUDA_ERROR_INVALID_VALUE;
-    if (w->flags & flush) return CUDA_ERROR_NOT_SUPPORTED; /* the device says that it cannot */
+    if (w->flags & flush)
+        return CUDA_ERROR_NOT_SUPPORTED; /* the device's attributes say that it cannot flush */
     *out = (struct wire_value){.rec = {.op = WIRE_VALUE_WAIT},
                                .addr = w->address,
                                .value = bytes == 8 ? w->value64 : w->value,
