@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The caller's stack pointer is kept in a register that calls preserve.
+ * Calls a function on another stack. The caller's stack pointer is in a register that calls
+ * preserve.
  */
 #include "shim/host_memory/aside.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call on a stack of its own: for what exchanges the pages that its caller's stack is in, of
- * which nothing may be written meanwhile, nor be read.
+ * Calls a function on a stack of its own. That is needed to exchange the pages that contain the
+ * caller's stack, which must be neither written nor read meanwhile.
  */
 #ifndef SHIM_HOST_MEMORY_ASIDE_H
 #define SHIM_HOST_MEMORY_ASIDE_H
 
-/* What `call` returns. One at a time, with signals held back: there is one such stack. */
+/* Returns the result of `call`. There is one such stack, so only one call at a time, with signals
+ * blocked. */
 int aside_call(int (*call)(const void *arg), const void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first way that there is, of those in the header.
+ * Uses the first of the header's ways that is available.
  */
 #include "shim/host_memory/calm.h"
 

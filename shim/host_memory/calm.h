@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How pages of the program can be exchanged without losing what other threads write meanwhile:
- * there is no other, they are kept from these pages, or they sleep. One at a time.
+ * Exchanges pages of the program without losing writes of other threads, in one of three ways: no
+ * other thread exists, other threads are blocked from the pages, or they all sleep. One caller at a
+ * time.
  */
 #ifndef SHIM_HOST_MEMORY_CALM_H
 #define SHIM_HOST_MEMORY_CALM_H
@@ -12,12 +13,12 @@
 #include "shim/host_memory/quiet.h"
 
 struct calm {
-    int guard; /* as shadow.h has it; SHADOW_BESIDE: in no way */
-    bool made; /* it is quiet because of this */
+    int guard; /* as in shadow.h; SHADOW_BESIDE: none of the three ways */
+    bool made; /* the threads were found asleep by quiet_begin, which must be ended */
     struct quiet quiet;
 };
 
-/* Of the pages [lo, hi). `patience_ns`: to wait for threads that run. */
+/* Begins an exchange of the pages [lo, hi). `patience_ns`: how long to wait for running threads. */
 void calm_begin(struct calm *c, uint64_t lo, uint64_t hi, uint64_t patience_ns);
 void calm_end(struct calm *c);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pages are moved, not copied, for that is refused by the kernel while a device writes to one; and
- * into memory that is registered with the same descriptor, as the kernel wants it. Nobody reads the
- * faults: who waits is woken by range.
+ * Moves pages rather than copying them, because the kernel refuses to move a page that a device is
+ * writing. The target is registered with the same descriptor, as the kernel requires. No thread
+ * reads the faults: a waiting thread is woken by range.
  */
 #include "shim/host_memory/hold.h"
 
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of newer headers. */
+/* Constants of newer kernel headers. */
 #ifndef USERFAULTFD_IOC_NEW
 #define USERFAULTFD_IOC_NEW _IO(0xaa, 0x00)
 #endif
@@ -39,7 +39,8 @@ static void *at(uint64_t addr) {
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
-/* The device's file is for whom the call itself is not: its mode says who may. */
+/* Opens the device file, for processes that may not make the system call: the file's mode says who
+ * may. */
 static int open_file(void) {
     int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
     if (device < 0) return -errno;
@@ -79,7 +80,7 @@ void hold_end(int holder, uint64_t addr, uint64_t bytes) {
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-/* `*done`: bytes from the start, on failure too. */
+/* Moves pages. `*done`: bytes moved from the start, on failure too. */
 static int move(int holder, uint64_t dst, uint64_t src, uint64_t bytes, uint64_t *done) {
     for (*done = 0; *done < bytes;) {
         struct uffd_move m = {
@@ -91,7 +92,7 @@ static int move(int holder, uint64_t dst, uint64_t src, uint64_t bytes, uint64_t
     return 0;
 }
 
-/* What the kernel will not move back is mapped there whole, from a place of its own. */
+/* Moves pages back. Pages that the kernel refuses to move back are remapped in one piece. */
 static void move_back(int holder, uint64_t addr, uint64_t bytes, uint64_t moved) {
     uint64_t done;
     if (move(holder, addr, moved, bytes, &done))
@@ -110,7 +111,7 @@ static int move_away(int holder, uint64_t addr, uint64_t bytes, uint64_t moved) 
     int err = watch(holder, moved, bytes, UFFDIO_REGISTER_MODE_MISSING);
     if (!err) err = watch(holder, addr, bytes, UFFDIO_REGISTER_MODE_MISSING);
     if (!err) err = move(holder, moved, addr, bytes, &done);
-    /* A page that there never was is zeros to the caller. */
+    /* A page that never existed reads as zeros. */
     unwatch(holder, moved, bytes);
     if (err && done) move_back(holder, addr, done, moved);
     if (err) hold_end(holder, addr, bytes);
@@ -121,14 +122,14 @@ int hold_away(int holder, uint64_t addr, uint64_t bytes, uint64_t *moved) {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return -errno;
     *moved = (uint64_t)(uintptr_t)p;
-    /* Pages that are shared with a child become this process's own. */
+    /* Makes pages shared with a child process private to this process. */
     (void)madvise(at(addr), bytes, MADV_POPULATE_WRITE);
     int err = move_away(holder, addr, bytes, *moved);
     if (err) munmap(p, bytes);
     return err;
 }
 
-/* ---- holding still --------------------------------------------------------------------------- */
+/* ---- write protection ------------------------------------------------------------------------ */
 
 int hold_still(int holder, uint64_t addr, uint64_t bytes) {
     struct uffdio_writeprotect wp = {.range = {addr, bytes}, .mode = UFFDIO_WRITEPROTECT_MODE_WP};

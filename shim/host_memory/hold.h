@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keeping every other thread from pages of this process while something else is put in their place:
- * who touches them waits, in a system call too, and goes on with what is there afterwards. None
- * sees an error. By userfaultfd, where the system lets this process catch what the kernel touches
- * for it (userfaultfd(2), /dev/userfaultfd), from Linux 6.8 on.
+ * Blocks all other threads from pages of this process while other memory is put in their place. A
+ * thread that touches them waits, also inside a system call, and then continues with the new
+ * contents. No thread sees an error. The means is userfaultfd, where the system lets this process
+ * catch the kernel's accesses for it (userfaultfd(2), /dev/userfaultfd), from Linux 6.8 on.
  *
- * Between hold_away or hold_still and the end of the hold, the caller touches none of these pages
- * itself, which includes the heap: it would wait for itself. Its own signals are held back.
+ * Between hold_away or hold_still and the end of the hold, the caller must not touch these pages
+ * itself, nor the heap if it is among them: it would wait for itself. Its own signals are blocked.
  */
 #ifndef SHIM_HOST_MEMORY_HOLD_H
 #define SHIM_HOST_MEMORY_HOLD_H
 
 #include <stdint.h>
 
-/* What holds, for hold_close; or -errno: not here. */
+/* Returns the descriptor of the hold, for hold_close; or -errno: not available here. */
 int hold_open(void);
 void hold_close(int holder);
 
-/* Moves anonymous pages away, `*moved` is where they are; nobody can touch any in their place.
- * -EBUSY when a device is writing to them right now (direct input), which ends; -EINVAL for what is
- * not all anonymous and alike. On failure all is as it was. */
+/* Moves anonymous pages away to `*moved`; no thread can touch their old addresses. -EBUSY while a
+ * device is writing to them (direct input), which is temporary; -EINVAL when the pages are not all
+ * anonymous and alike. On failure nothing has changed. */
 int hold_away(int holder, uint64_t addr, uint64_t bytes, uint64_t *moved);
-/* Puts them back: nothing else was put there. */
+/* Moves the pages back; no other memory was put in their place. */
 void hold_undo(int holder, uint64_t addr, uint64_t bytes, uint64_t moved);
 
-/* Nobody can write to these pages, of shared memory, until the hold ends: also after -errno. */
+/* Write-protects pages of shared memory until the hold ends: also after -errno. */
 int hold_still(int holder, uint64_t addr, uint64_t bytes);
 
-/* Everybody goes on, with what is there now. */
+/* Lets all threads continue, with the pages that are there now. */
 void hold_end(int holder, uint64_t addr, uint64_t bytes);
 
 #endif

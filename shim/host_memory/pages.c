@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading /proc/self/maps, all of it, or from Linux 6.11 on by questions about single addresses: a
- * program may have thousands of mappings.
+ * Reads /proc/self/maps, or from Linux 6.11 on queries single addresses: a program may have
+ * thousands of mappings.
  */
 #include "shim/host_memory/pages.h"
 
@@ -19,8 +19,8 @@ struct reader {
     FILE *file;
     char *line;
     size_t cap;
-    const char *name; /* of the mapping that was read last */
-    bool asks;        /* for the mappings from `at` on, without names */
+    const char *name; /* name of the mapping that was read last */
+    bool asks;        /* queries the mappings from `at` on, without names */
     uint64_t at;
 };
 
@@ -29,7 +29,7 @@ static int open_maps(struct reader *r) {
     return r->file ? 0 : -errno;
 }
 
-/* What is below `at` may be left out. */
+/* Opens the reader. Mappings below `at` may be left out. */
 static int open_maps_at(struct reader *r, uint64_t at) {
     int err = open_maps(r);
     r->asks = pages_asks;
@@ -44,7 +44,7 @@ static void close_maps(struct reader *r) {
 
 /* PROCMAP_QUERY of newer headers. */
 struct question {
-    uint64_t size, flags, addr; /* asked */
+    uint64_t size, flags, addr; /* members set by the caller */
     uint64_t lo, hi, prot, page_bytes, offset, inode;
     uint32_t device[2];
     uint32_t name_bytes, build_bytes;
@@ -57,11 +57,12 @@ struct question {
 #define QUESTION_SHARED 8u
 #define QUESTION_OR_NEXT 16u
 
-/* Also false where it cannot be asked: then `asks` is. */
+/* Queries the next mapping. Also false where queries are not supported; then `asks` becomes false.
+ */
 static bool ask(struct reader *r, struct pages_part *p) {
     struct question q = {.size = sizeof(q), .flags = QUESTION_OR_NEXT, .addr = r->at};
     if (ioctl(fileno(r->file), QUESTION, &q) < 0) {
-        r->asks = errno == ENOENT; /* no mapping is left */
+        r->asks = errno == ENOENT; /* ENOENT: no mapping is left */
         return false;
     }
     *p = (struct pages_part){.lo = q.lo,
@@ -76,7 +77,7 @@ static bool ask(struct reader *r, struct pages_part *p) {
     return true;
 }
 
-/* "7f00-7f10 rw-p 00000000 00:00 0    [heap]" */
+/* Reads a line such as "7f00-7f10 rw-p 00000000 00:00 0 [heap]". */
 static bool read_line(struct reader *r, struct pages_part *p) {
     unsigned long lo, hi, offset, inode;
     unsigned int device[2];
@@ -148,13 +149,13 @@ bool pages_shared(uint64_t addr, uint64_t inode) {
     return found && addr >= p.lo && p.shared && p.inode != inode;
 }
 
-/* What writes to memory behind every thread's back. */
+/* True for memory that the kernel or a device may write without any thread's action. */
 static bool is_io_engine(const char *name) {
     return strstr(name, "[io_uring]") || strstr(name, "/[aio]") || begins(name, "/dev/infiniband/");
 }
 
-/* A file's pages beyond its end cannot be read, which only the kernel can try; kernels before 5.14
- * cannot. */
+/* Tests by the kernel whether pages can be read: a file's pages beyond its end cannot. Kernels
+ * before 5.14 cannot test that. */
 static bool can_be_read(const struct pages_part *p) {
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -170,7 +171,7 @@ static const char *judge(const struct pages_part *p, const char *name) {
     return NULL;
 }
 
-/* Mappings without a hole between them: pieces of the window part the stack in several. */
+/* Mappings without a gap between them: pieces of the window split the stack into several. */
 struct row {
     uint64_t lo, hi;
 };

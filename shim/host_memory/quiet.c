@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each thread does is read in /proc/self/task. Two looks that find every thread asleep, and
- * that none ran in between (its switches are as many), make a moment at which all slept; from then
- * on there is nobody to wake them.
+ * Reads the state of each thread in /proc/self/task. Two scans that find every thread asleep, and
+ * the same numbers of context switches, prove a moment at which all slept. From then on no thread
+ * is left to wake them.
  */
 #include "shim/host_memory/quiet.h"
 
@@ -28,12 +28,12 @@
 
 /* ---- handlers --------------------------------------------------------------------------------
  *
- * A signal that comes to a sleeping thread would make it run: the handlers of all are exchanged for
- * one that waits, and then does what the program's does, with its mask and flags. */
+ * A signal would make a sleeping thread run. So every handler is replaced by one that waits, and
+ * then calls the program's handler with its mask and flags. */
 
 static struct {
     _Atomic uint32_t on;      /* 1: handlers wait. A futex */
-    _Atomic uint32_t waiting; /* handlers that have yet to look at `own` */
+    _Atomic uint32_t waiting; /* handlers that have not yet read `own` */
     struct sigaction own[SIGNALS];
     bool taken[SIGNALS];
 } handlers;
@@ -52,7 +52,7 @@ static void wait_then_handle(int number, siginfo_t *info, void *context) {
         own.sa_handler(number);
 }
 
-/* Of those, a sleeping thread has none of its own doing. */
+/* True for signals that an instruction causes: a sleeping thread does not get them by itself. */
 static bool is_of_instruction(int number) {
     return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL ||
            number == SIGTRAP || number == SIGSYS;
@@ -62,7 +62,7 @@ static bool has_handler(const struct sigaction *own) {
     return own->sa_flags & SA_SIGINFO || (own->sa_handler != SIG_DFL && own->sa_handler != SIG_IGN);
 }
 
-/* False for a handler that is only called once, which cannot be exchanged unseen. */
+/* Replaces a handler. False for a handler that runs only once: its replacement would be visible. */
 static bool take_handler(int number) {
     struct sigaction own, instead;
     if (is_of_instruction(number) || sigaction(number, NULL, &own) < 0 || !has_handler(&own))
@@ -95,7 +95,7 @@ static bool take_handlers(void) {
     return true;
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- scanning -------------------------------------------------------------------------------- */
 
 #define TEXT_BYTES 8192
 
@@ -110,8 +110,8 @@ static bool read_file(int task, const char *thread, const char *name, char *text
     return n > 0;
 }
 
-/* A wait without an end, of a futex that no other process has. One that is not private is known by
- * what its page is: in pages that are exchanged it would be another. */
+/* True for a wait without a timeout, of a futex that no other process has. A futex that is not
+ * private is identified by its page, so it must not be in the pages that are exchanged. */
 static bool is_wait(unsigned long address, unsigned long op, unsigned long timeout, uint64_t lo,
                     uint64_t hi) {
     unsigned long command = op & ~(unsigned long)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
@@ -120,8 +120,8 @@ static bool is_wait(unsigned long address, unsigned long op, unsigned long timeo
     return (address < lo || address >= hi) && pages_private(address);
 }
 
-/* "202 0x7f.. 0x80 0x0 0x0 0x0 0x0 0x7ff.. 0x7f..": the call, its arguments, stack and code; or
- * "running". */
+/* True when the thread sleeps. The text is "202 0x7f.. 0x80 0x0 0x0 0x0 0x0 0x7ff.. 0x7f..", the
+ * call, its arguments, stack and code; or "running". */
 static bool sleeps(const char *text, uint64_t lo, uint64_t hi) {
     unsigned long a[4], stack;
     int call;
@@ -143,7 +143,8 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* Whether this one sleeps; what tells its sleep from a later one goes into `print`. */
+/* True when this thread sleeps. `print` gets values that distinguish this sleep from a later one.
+ */
 static bool look_at(int task, const char *thread, uint64_t lo, uint64_t hi, uint64_t *print) {
     char text[TEXT_BYTES];
     uint64_t number = strtoull(thread, NULL, 10);
@@ -176,7 +177,7 @@ static bool sleep_on(uint64_t lo, uint64_t hi) {
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* A look before the handlers are touched: a thread that runs is the usual case. */
+/* Scans before replacing handlers, because usually some thread runs. */
 static bool try_once(uint64_t lo, uint64_t hi) {
     if (!sleep_on(lo, hi) || !take_handlers()) return false;
     if (sleep_on(lo, hi)) return true;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether all other threads of this process sleep, and can be woken by nothing but the caller: each
- * waits for a futex without a time limit, which only threads of the process change, and handlers of
- * signals wait for the end before they run. Nobody is stopped or interrupted for it. One caller at
- * a time.
+ * Checks that all other threads of this process sleep and only the caller can wake them. Each waits
+ * for a futex without a timeout, which only threads of the process change. Signal handlers wait
+ * until the end before they run. No thread is stopped or interrupted. One caller at a time.
  */
 #ifndef SHIM_HOST_MEMORY_QUIET_H
 #define SHIM_HOST_MEMORY_QUIET_H
@@ -13,11 +12,11 @@
 #include <stdint.h>
 
 struct quiet {
-    sigset_t before; /* signals that the caller held back */
+    sigset_t before; /* signals that the caller had blocked */
 };
 
-/* None of their stacks is in [lo, hi). Waits up to `patience_ns` for threads that run still. True:
- * it is quiet until quiet_end, and the caller's own signals are held back as well. */
+/* Waits up to `patience_ns` for threads that still run. None of their stacks may be in [lo, hi).
+ * True: all sleep until quiet_end, and the caller's own signals are blocked as well. */
 bool quiet_begin(struct quiet *q, uint64_t lo, uint64_t hi, uint64_t patience_ns);
 void quiet_end(const struct quiet *q);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ranges that are registered, which of them the device sees, and what a forked child has in
- * their place.
+ * The registered ranges, which of them are mapped for the device, and the pages that a forked child
+ * gets in their place.
  */
 #include "shim/host_memory/registered.h"
 
@@ -30,19 +30,20 @@
 
 struct entry {
     struct registered_range range;
-    struct shadow *shadow; /* NULL: the device does not see it, */
-    struct share *share;   /* unless it is a file's: NULL likewise */
-    int prot;              /* of its pages, if it does */
-    bool stack;            /* they are the main thread's */
-    bool away;             /* the device does not see them while a child is forked */
-    char *copy;            /* of its pages, while a child is forked */
+    struct shadow *shadow; /* NULL: not mapped for the device by a shadow */
+    struct share *share;   /* NULL: not mapped for the device as a file's pages */
+    int prot;              /* protection of its pages while it is mapped */
+    bool stack;            /* the pages are of the main thread's stack */
+    bool away;             /* not mapped for the device while a child is forked */
+    char *copy;            /* copy of its pages while a child is forked */
 };
 
 static struct {
     pthread_mutex_t lock;
     struct entry *entries;
     uint32_t count, cap;
-    _Atomic uint32_t shown; /* so that copies of a program without any need no lock */
+    _Atomic uint32_t
+        shown; /* ranges that are mapped, so that programs without any take no lock in copies */
 } registered = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t first_page(const struct registered_range *r) {
@@ -53,7 +54,7 @@ static uint64_t end_page(const struct registered_range *r) {
     return (r->addr + r->bytes + PAGES_BYTES - 1) & ~(PAGES_BYTES - 1);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 static struct entry *find_locked(uint64_t addr) {
     for (uint32_t i = 0; i < registered.count; i++) {
@@ -114,7 +115,7 @@ static const char *lay(struct entry *e, uint64_t patience_ns) {
     }
 }
 
-/* -EAGAIN when it was done beside other threads. */
+/* Returns the pages to the program. -EAGAIN when that was done next to running threads. */
 static int lift(struct entry *e, uint64_t lo, uint64_t hi, uint64_t patience_ns) {
     struct calm calm;
     calm_begin(&calm, lo, hi, patience_ns);
@@ -126,8 +127,8 @@ static int lift(struct entry *e, uint64_t lo, uint64_t hi, uint64_t patience_ns)
 
 /* ---- fork ------------------------------------------------------------------------------------
  *
- * Pages that show the window are not inherited. The child finds copies in their place, made when
- * fork was called: what a single thread wrote before is all there. */
+ * A child does not inherit pages that map the window. It gets copies in their place, made when fork
+ * was called: they contain everything that a single thread wrote before. */
 
 static char *copy_of(const struct entry *e) {
     uint64_t lo = first_page(&e->range), bytes = end_page(&e->range) - lo;
@@ -137,14 +138,14 @@ static char *copy_of(const struct entry *e) {
     return p;
 }
 
-/* Whether the caller's stack is about these pages. */
+/* True when the caller's stack is in or near these pages. */
 static bool is_near(const struct entry *e) {
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     return frame + NEAR_BYTES >= first_page(&e->range) && frame < end_page(&e->range) + NEAR_BYTES;
 }
 
-/* What fork itself runs on cannot be missing in the child: it inherits pages of the program's own.
- */
+/* Returns pages to the program before a fork. The pages that fork itself runs on must exist in the
+ * child, which inherits the program's own. */
 static void take_away(struct entry *e) {
     e->away = true;
     if (lift(e, first_page(&e->range), end_page(&e->range), FORK_PATIENCE_NS) == 0) return;
@@ -185,7 +186,8 @@ static void in_parent(void) {
     lock_leave(&registered.lock);
 }
 
-/* Where something is mapped the program did that, or a neighbour in the same page came first. */
+/* Fills a gap in the child's memory. Where a mapping exists, the program made it, or a neighbour in
+ * the same page came first. */
 static void fill_hole(uint64_t lo, const void *copy, uint64_t bytes, int prot) {
     void *at = (void *)(uintptr_t)lo;
     void *p = mmap(at, bytes, PROT_READ | PROT_WRITE,
@@ -195,7 +197,7 @@ static void fill_hole(uint64_t lo, const void *copy, uint64_t bytes, int prot) {
         mprotect(p, bytes, prot);
         return;
     }
-    if (p != MAP_FAILED) munmap(p, bytes); /* a kernel before 4.17 */
+    if (p != MAP_FAILED) munmap(p, bytes); /* the kernel is older than 4.17 */
     for (uint64_t i = 0; bytes > PAGES_BYTES && i < bytes; i += PAGES_BYTES)
         fill_hole(lo + i, (const char *)copy + i, PAGES_BYTES, prot);
 }
@@ -216,16 +218,17 @@ static void watch_forks(void) {
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* ---- showing to the device ------------------------------------------------------------------- */
+/* ---- mapping for the device ------------------------------------------------------------------ */
 
-/* Where the kernel writes beside its thread's variables, and where calls say their errors. */
+/* True for pages that contain a thread's own variables: the kernel writes near them, and calls
+ * store errno there. */
 static bool has_own_variables(uint64_t lo, uint64_t hi) {
     uint64_t thread = (uint64_t)pthread_self(), error = (uint64_t)(uintptr_t)&errno;
     return (thread >= lo && thread < hi) || (error >= lo && error < hi);
 }
 
-/* A stack grows from its end, which must not be among the pages: the caller's, which is the main
- * thread's, is made to go on below. */
+/* Extends the main thread's stack below the pages. A stack grows from its end, which must not be
+ * among the pages. */
 static __attribute__((no_sanitize("address"))) bool grow_stack(uint64_t lo, uint64_t hi) {
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     if (frame < lo || frame >= hi) return false;
@@ -265,7 +268,7 @@ static const char *show(struct entry *e, uint64_t patience_ns) {
     return NULL;
 }
 
-/* Somebody else may have shown it meanwhile, or unregistered it: then it was for nothing. */
+/* Stores the share, unless another thread mapped the range meanwhile, or unregistered it. */
 static const char *keep_share(struct share *s, struct registered_range *out) {
     lock_enter(&registered.lock);
     struct entry *e = find_locked(out->addr);
@@ -282,7 +285,7 @@ static const char *keep_share(struct share *s, struct registered_range *out) {
     return same ? NULL : "it is not registered";
 }
 
-/* With no lock held: the worker is asked. */
+/* Maps a file's pages. The caller holds no lock, because the worker is asked. */
 static const char *show_file(struct registered_range *out) {
     const char *why;
     struct share *s = share_show(first_page(out), end_page(out), &why);
@@ -303,7 +306,7 @@ const char *registered_show(uint64_t addr, uint64_t patience_ns, struct register
     return why;
 }
 
-/* A neighbour may have the first page as well, or the last. */
+/* True when a neighbouring range has this page as well, the first or the last one. */
 static bool is_shared(const struct entry *self, uint64_t page) {
     for (uint32_t i = 0; i < registered.count; i++) {
         const struct entry *e = &registered.entries[i];
@@ -313,7 +316,8 @@ static bool is_shared(const struct entry *self, uint64_t page) {
     return false;
 }
 
-/* What is a file's is left to be hidden with no lock held: it is put on `files`. */
+/* Removes the range's mapping for the device. A share is put on `files`, to be removed with no lock
+ * held. */
 static void hide(struct entry *e, struct share **files) {
     uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
     if (e->share) {
@@ -363,7 +367,7 @@ static CUresult append(const struct registered_range *r) {
     return CUDA_SUCCESS;
 }
 
-/* What nobody could pin. */
+/* True for memory that can be pinned. When the pages cannot be read, it is assumed to be. */
 static bool is_memory(const struct registered_range *r) {
     int saved = errno, prot = PROT_NONE, needs = PROT_READ;
     int err = pages_access(first_page(r), end_page(r), &prot);

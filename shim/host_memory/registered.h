@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Host memory that the program registered itself. It stays the program's own, and copies treat it
- * as pageable, until the device is to see it: then pieces of the host window stand for its pages
- * (shadow.h, docs/adr/0015-registered-memory.md), and it is pinned memory of two addresses. Any
+ * as pageable, until it is mapped for the device. Then pieces of the host window replace its pages
+ * (shadow.h, docs/adr/0015-registered-memory.md), and it is pinned memory with two addresses. Any
  * thread.
  */
 #ifndef SHIM_HOST_MEMORY_REGISTERED_H
@@ -16,28 +16,29 @@
 struct registered_range {
     uint64_t addr, bytes;
     unsigned int flags;
-    uint64_t device; /* where the device sees addr; 0: it does not */
+    uint64_t device; /* address on the device; 0: not mapped there */
 };
 
-/* Of that which contains an address of the program's, or of the device's. */
+/* Find the range that contains an address of the program, or of the device. */
 bool registered_find(uint64_t addr, struct registered_range *out);
 bool registered_find_device(uint64_t device, struct registered_range *out);
 
-/* CUDA_ERROR_INVALID_VALUE for memory that is not there, or is read-only and not registered so. */
+/* Registers a range. CUDA_ERROR_INVALID_VALUE for memory that does not exist, or is read-only and
+ * not registered as such. */
 CUresult registered_add(uint64_t addr, uint64_t bytes, unsigned int flags);
 
-/* Lets the device see the range that contains `addr`, if that is safe: `out` is what it is then.
- * Waits up to `patience_ns` for threads of the program that may sleep soon. NULL, or why it is
- * not. */
+/* Maps the range that contains `addr` for the device, if that is safe, and describes it in `out`.
+ * Waits up to `patience_ns` for threads of the program that may sleep soon. NULL, or the reason for
+ * failure. */
 const char *registered_show(uint64_t addr, uint64_t patience_ns, struct registered_range *out);
 
-/* Where the device sees all of [addr, addr + bytes), of one range; 0: nowhere. */
+/* Returns the device's address of [addr, addr + bytes), if one range contains all of it; else 0. */
 uint64_t registered_device(uint64_t addr, uint64_t bytes);
 
-/* False when none begins there. The device is done with it. */
+/* Removes a range; false when none begins there. The device must have finished with it. */
 bool registered_remove(uint64_t addr);
 
-/* The primary context ended. */
+/* Removes all ranges when the primary context ended. */
 void registered_clear(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pages are moved in pieces, so that no more than one is there twice. A mapping that is replaced is
- * replaced by one system call: whoever reads it sees one or the other.
+ * Replaces pages piece by piece, so that at most one piece exists twice. One system call replaces a
+ * mapping: a reading thread sees the old or the new one.
  */
 #include "shim/host_memory/shadow.h"
 
@@ -29,8 +29,9 @@
 #endif
 
 #define PIECE_BYTES (16ull << 20)
-#define BUSY_TRIES 50 /* a millisecond apart */
-/* About what is asked for, for what is registered next may share its last page. Addresses only. */
+#define BUSY_TRIES 50 /* one millisecond apart */
+/* Addresses reserved around a range, because a range registered next may share its last page. They
+ * take no memory. */
 #define MARGIN_BYTES (256ull << 10)
 
 static struct shadow *shadows;
@@ -41,7 +42,7 @@ static void *at(uint64_t addr) {
 
 /* ---- pieces of the window -------------------------------------------------------------------- */
 
-/* As far as no other reaches. */
+/* Extends the range as far as no other shadow reaches. */
 static void add_margin(uint64_t *lo, uint64_t *hi) {
     uint64_t least = *lo > MARGIN_BYTES ? *lo - MARGIN_BYTES : 0, most = *hi + MARGIN_BYTES;
     for (const struct shadow *s = shadows; s; s = s->next) {
@@ -98,13 +99,13 @@ void shadow_give(struct shadow *s) {
     free(s);
 }
 
-/* ---- pages that are kept ---------------------------------------------------------------------
+/* ---- stored stack pages ----------------------------------------------------------------------
  *
- * A page of the main thread's stack comes back as the mapping that it was: what is mapped there
- * anew parts the stack for good, and who asks how large it is would be told of the upper part. */
+ * A page of the main thread's stack is restored as the original mapping. A new mapping would split
+ * the stack for good, and a query for the stack's size would return only its upper part. */
 
 struct parked {
-    uint64_t addr, at; /* whose it was, and where it is */
+    uint64_t addr, at; /* address in the program, and current address */
     struct parked *next;
 };
 
@@ -115,7 +116,7 @@ static struct parked **find_parked(struct shadow *s, uint64_t addr) {
     return p;
 }
 
-/* A place for it; 0: no memory. */
+/* Returns an address for storing the page; 0: out of memory. */
 static uint64_t park(struct shadow *s, uint64_t addr) {
     void *p = mmap(NULL, PAGES_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct parked *new = p != MAP_FAILED ? malloc(sizeof(*new)) : NULL;
@@ -128,7 +129,7 @@ static uint64_t park(struct shadow *s, uint64_t addr) {
     return new->at;
 }
 
-/* Where it is, which is the caller's now; 0: nowhere. */
+/* Returns the address of a stored page, which the caller then owns; 0: not stored. */
 static uint64_t unpark(struct shadow *s, uint64_t addr) {
     struct parked **p = find_parked(s, addr), *old = *p;
     if (!old) return 0;
@@ -143,7 +144,7 @@ static void release_parked(struct shadow *s) {
         munmap(at(unpark(s, s->parked->addr)), PAGES_BYTES);
 }
 
-/* ---- laying ---------------------------------------------------------------------------------- */
+/* ---- laying: shadow pages replace the program's ---------------------------------------------- */
 
 static void hold_signals(sigset_t *before) {
     sigset_t all;
@@ -155,13 +156,13 @@ static void let_signals(const sigset_t *before) {
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* What is done on a stack of its own, all that is known there: the caller's, or the heap with the
+/* Everything that code on the separate stack may read: the caller's stack, or the heap with the
  * shadow, may be among the pages that are held. */
 struct exchange {
     uint64_t addr, bytes; /* pages of the program */
-    uint64_t window;      /* where they are in the window */
-    uint64_t own;         /* where its own wait; 0: they are not kept */
-    char *since;          /* as in shadow_how, for these pages */
+    uint64_t window;      /* address of the pages in the window */
+    uint64_t own;         /* address that stores the program's own pages; 0: not stored */
+    char *since;          /* the bytes of shadow_how.since for these pages */
     int prot, guard;
 };
 
@@ -182,7 +183,7 @@ static int map_window(const struct exchange *x, int kind) {
     return p == MAP_FAILED ? -errno : 0;
 }
 
-/* Not memcpy: a sanitizer of the program's would find that pages of its stack are not all in use.
+/* Copies without memcpy, because a sanitizer of the program would report unused parts of its stack.
  */
 static void copy_bytes(uint64_t to, uint64_t from, uint64_t bytes) {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
@@ -200,7 +201,7 @@ static __attribute__((no_sanitize("address"))) void copy_in(const struct exchang
         if (is[i] != x->since[i]) to[i] = is[i];
 }
 
-/* The mapping is still there afterwards, without its pages. */
+/* Moves the pages away; the mapping itself stays there, without pages. */
 static int put_away(const struct exchange *x) {
     if (!x->own) return 0;
     void *p = mremap(at(x->addr), x->bytes, x->bytes,
@@ -213,7 +214,8 @@ static int bring_back(const struct exchange *x) {
     return p == MAP_FAILED ? -errno : 0;
 }
 
-/* Kernels before 6.12 may have taken the old pages away when they fail. */
+/* Restores the pages after a failure. Kernels before 6.12 may have removed the old mapping when
+ * they fail. */
 static void restore(const struct exchange *x) {
     if (x->own) {
         (void)bring_back(x);
@@ -221,13 +223,13 @@ static void restore(const struct exchange *x) {
     }
     void *p = mmap(at(x->addr), x->bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (p != at(x->addr)) return; /* they are there */
+    if (p != at(x->addr)) return; /* the pages are still there */
     copy_bytes(x->addr, x->window, x->bytes);
     mprotect(p, x->bytes, x->prot);
 }
 
-/* Between the copy and the mapping nothing may be written: not a variable of this library either,
- * which could lie in these pages. */
+/* Replaces the pages. Nothing may be written between the copy and the mapping, not even a variable
+ * of this library, which could lie in these pages. */
 static int lay_alone(const struct exchange *x) {
     copy_in(x, x->addr);
     int err = put_away(x);
@@ -253,7 +255,7 @@ static int lay_held(const struct exchange *x) {
     return 0;
 }
 
-/* Nobody writes to what is read-only. */
+/* True when other threads must be blocked: read-only pages cannot change. */
 static bool needs_holder(int guard, int prot) {
     return guard >= 0 && prot & PROT_WRITE;
 }
@@ -271,7 +273,7 @@ static int exchange(int (*aside)(const void *arg), const struct exchange *x) {
     return err;
 }
 
-/* One that is kept already was lifted beside others. */
+/* Replaces one piece. A page that is stored already was lifted next to running threads. */
 static int lay_piece(struct shadow *s, uint64_t addr, uint64_t bytes,
                      const struct shadow_how *how) {
     struct exchange x = exchange_of(s, addr, bytes, how);
@@ -289,7 +291,8 @@ static uint64_t piece_of(uint64_t lo, uint64_t hi, const struct shadow_how *how)
     return hi - lo < most ? hi - lo : most;
 }
 
-/* Direct input of a file ends soon; it is waited for with nothing held. */
+/* Replaces one piece, after waiting for direct input from a file, which ends soon. Nothing is held
+ * during the wait. */
 static int lay_when_idle(struct shadow *s, uint64_t addr, uint64_t bytes,
                          const struct shadow_how *how) {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -301,8 +304,8 @@ static int lay_when_idle(struct shadow *s, uint64_t addr, uint64_t bytes,
     return err;
 }
 
-/* A holder moves no more than is of one mapping: pieces are halved until they are. `*bytes`: of
- * what was laid. */
+/* Replaces the next piece. userfaultfd moves pages of one mapping only: the piece is halved until
+ * it is in one. `*bytes`: bytes replaced. */
 static int lay_next(struct shadow *s, uint64_t lo, uint64_t hi, const struct shadow_how *how,
                     uint64_t *bytes) {
     *bytes = piece_of(lo, hi, how);
@@ -325,7 +328,7 @@ static int lay_gap(struct shadow *s, uint64_t lo, uint64_t hi, const struct shad
     return err;
 }
 
-/* The next part of [lo, hi) that shows this piece where it should. */
+/* Finds the next part of [lo, hi) that maps the right piece of the window. */
 static bool find_laid(const struct shadow *s, uint64_t lo, uint64_t hi, struct pages_part *out) {
     for (; pages_find(lo, hi, state.conn.host_inode, out); lo = out->hi)
         if (out->offset + state.conn.windows.host_base == shadow_at(s, out->lo)) return true;
@@ -343,9 +346,9 @@ int shadow_lay(struct shadow *s, uint64_t lo, uint64_t hi, const struct shadow_h
     return err;
 }
 
-/* ---- lifting --------------------------------------------------------------------------------- */
+/* ---- lifting: the program's own pages come back ---------------------------------------------- */
 
-/* Memory of the program's own with what the piece has, put over the pages. */
+/* Puts a copy of the window's piece into memory of the program, over the pages. */
 static int put_copy(const struct exchange *x) {
     memcpy(at(x->own), at(x->window), x->bytes);
     if (x->since) memcpy(x->since, at(x->own), x->bytes);
@@ -375,8 +378,8 @@ static int replace(struct shadow *s, uint64_t addr, uint64_t bytes, const struct
     return err;
 }
 
-/* A write of what is there gives the page to this process alone, whatever others write meanwhile.
- */
+/* Gives each page to this process alone by writing its own contents, whatever other threads write
+ * meanwhile. */
 static void own_pages(uint64_t addr, uint64_t bytes) {
     for (uint64_t page = addr; page < addr + bytes; page += PAGES_BYTES) {
         _Atomic uint32_t *word = at(page);
@@ -385,8 +388,8 @@ static void own_pages(uint64_t addr, uint64_t bytes) {
     }
 }
 
-/* Of the same file, so that a page is this process's own from its first write on, and the kernel
- * sees to it that none is lost. Bytes that nobody may write are still read from the file. */
+/* Maps the same file privately, so that the first write makes a page this process's own; the kernel
+ * loses no write. Bytes in read-only pages are still read from the file. */
 static int separate(struct shadow *s, uint64_t addr, uint64_t bytes, const struct shadow_how *how) {
     if (!conn_has_host(&state.conn)) return -EBADF;
     const struct exchange x = exchange_of(s, addr, bytes, how);
@@ -400,8 +403,9 @@ static int lift_piece(struct shadow *s, uint64_t addr, uint64_t bytes,
                       const struct shadow_how *how) {
     int err = how->guard != SHADOW_BESIDE ? replace(s, addr, bytes, how) : -EAGAIN;
     if (err) err = separate(s, addr, bytes, how);
-    /* Read again it is zeros, as memory of a program that gave it back. A place that is used again
-     * keeps pages that a device has pinned: it would go on to see those, and the program others. */
+    /* The piece reads as zeros afterwards, like memory that the program freed. A piece that will be
+     * used again keeps pages that a device has pinned: otherwise the device would go on to access
+     * the old pages, and the program new ones. */
     if (!err && !how->since && (s->worn ? how->prot & PROT_WRITE : !mem_host_is_pinned()))
         madvise(at(shadow_at(s, addr)), bytes, MADV_REMOVE);
     return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file goes to the broker once, by the socket that else carries nothing, and has a number in the
- * records about its ranges as long as one is shown.
+ * Sends each file to the broker once, on the socket that carries nothing else. Records about its
+ * ranges name it by a number for as long as one of its ranges is mapped.
  */
 #include "shim/host_memory/share.h"
 
@@ -22,16 +22,16 @@
 #include "shim/host_memory/pages.h"
 #include "shim/memory/mem.h"
 
-#define FILES_SINCE 5 /* minor version of the protocol */
+#define FILES_SINCE 5 /* first minor version of the protocol with files */
 
 struct known {
-    uint64_t device,
-        inode;      /* while one is shown the worker has it open: no other gets its number */
-    uint32_t users; /* ranges; 0: the number is free */
+    uint64_t device, inode; /* the worker has the file open while a range is mapped, so its inode is
+                               not reused */
+    uint32_t users;         /* mapped ranges; 0: the number is free */
 };
 
 static struct known known[WIRE_FILES];
-/* A turn rather than a lock: whoever has it waits for the worker. */
+/* A plain mutex, not counted in lock.h, because its holder waits for the worker. */
 static pthread_mutex_t share_turn = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *reason(int32_t result) {
@@ -56,7 +56,8 @@ static bool is_writable(int fd) {
     return flags >= 0 && (flags & O_ACCMODE) == O_RDWR && !(flags & O_PATH);
 }
 
-/* Another thread may close it, or open something else there: it is looked at again as ours. */
+/* Duplicates the descriptor and checks the duplicate: another thread may close the original, or
+ * open another file there. */
 static int copy_of(int fd, const struct pages_file *f) {
     if (!is_file(fd, f) || !is_writable(fd)) return -1;
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -74,7 +75,8 @@ static int find_open(const struct pages_file *f) {
     return fd;
 }
 
-/* For who closed it after mapping; the kernel allows few to ask so. */
+/* Opens the file of a mapping whose descriptor was closed; the kernel allows few processes to do
+ * that. */
 static int open_mapped(const struct pages_file *f) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", (unsigned long)f->lo,
@@ -98,7 +100,7 @@ static int open_file(const struct pages_file *f, const char **why) {
     return fd;
 }
 
-/* ---- files; with the turn -------------------------------------------------------------------- */
+/* ---- files; with share_turn held ------------------------------------------------------------- */
 
 struct sending {
     uint32_t file;
@@ -125,7 +127,7 @@ static const char *give(uint32_t number, const struct pages_file *f) {
     return r ? reason(answer.result) : NULL;
 }
 
-/* WIRE_FILES: all numbers are in use. */
+/* Returns the number of the file, or an unused one; WIRE_FILES: all numbers are in use. */
 static uint32_t find_number(const struct pages_file *f) {
     uint32_t unused = WIRE_FILES;
     for (uint32_t i = 0; i < WIRE_FILES; i++) {
@@ -151,10 +153,10 @@ static void drop_file(uint32_t number) {
     if (--known[number].users == 0) (void)reply_call(&rec, sizeof(rec), NULL, 0, NULL);
 }
 
-/* ---- ranges; with the turn ------------------------------------------------------------------- */
+/* ---- ranges; with share_turn held ------------------------------------------------------------ */
 
-/* What the program registers next lies at the window's own pages again; where these cannot be had
- * any more the block is nobody's. */
+/* Maps the window's own pages again, for ranges that the program registers next. If that fails, the
+ * block is never used again. */
 static void restore(const struct share *s) {
     if (!s->block) return;
     uint64_t offset = s->window - state.conn.windows.host_base;
@@ -162,7 +164,7 @@ static void restore(const struct share *s) {
         mem_give(s->block);
 }
 
-/* On this side first: the worker's memory is not touched by what fails here. */
+/* Maps the range on this side first, so that a failure here changes nothing in the worker. */
 static const char *map(const struct share *s, uint64_t offset) {
     struct wire_file_range rec = {.rec = {.op = WIRE_FILE_MAP},
                                   .file = s->file,
@@ -175,7 +177,7 @@ static const char *map(const struct share *s, uint64_t offset) {
     return reply_call(&rec, sizeof(rec), NULL, 0, &answer) ? reason(answer.result) : NULL;
 }
 
-/* At the program's own address, if that is free in the worker. */
+/* Tries the program's own address, if it is free in the worker. */
 static bool place_here(struct share *s, const struct pages_file *f) {
     s->window = s->lo;
     s->block = 0;
@@ -200,7 +202,7 @@ static const char *show(struct share *s, const struct pages_file *f) {
     return why;
 }
 
-/* ---- the same, for everybody ----------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 struct share *share_show(uint64_t lo, uint64_t hi, const char **why) {
     struct pages_file f;
@@ -221,7 +223,8 @@ void share_hide(struct share *s) {
     struct wire_file_range rec = {
         .rec = {.op = WIRE_FILE_UNMAP}, .addr = s->window, .bytes = s->bytes};
     pthread_mutex_lock(&share_turn);
-    (void)submit_record(&rec, sizeof(rec), NULL, 0); /* whose context is lost has lost it as well */
+    (void)submit_record(&rec, sizeof(rec), NULL,
+                        0); /* a lost context has lost the mapping as well */
     restore(s);
     drop_file(s->file);
     pthread_mutex_unlock(&share_turn);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of a file that other processes map as well, shown to the device where the program has it
- * or, if the worker has something else there, in pieces of the host window, which show the same
- * pages of the file here and in the worker (docs/adr/0017-files.md). Nothing is copied and nobody
- * need hold still. The file is one that cannot shrink: a memfd with F_SEAL_SHRINK. Any thread; the
- * caller waits, and holds no lock.
+ * Memory of a file that other processes map as well, mapped for the device. Its address there is
+ * the program's or, if the worker uses that, pieces of the host window, which map the same pages of
+ * the file here and in the worker (docs/adr/0017-files.md). Nothing is copied and no thread has to
+ * stop. The file cannot shrink: a memfd with F_SEAL_SHRINK. Any thread; the caller waits, and holds
+ * no lock.
  */
 #ifndef SHIM_HOST_MEMORY_SHARE_H
 #define SHIM_HOST_MEMORY_SHARE_H
@@ -13,15 +13,15 @@
 
 struct share {
     uint64_t lo, bytes; /* pages of the program */
-    uint64_t window;    /* where the device has them */
-    uint64_t block;     /* the window's, which holds it; 0: it is where the program has it */
+    uint64_t window;    /* address on the device */
+    uint64_t block;     /* block of the window that contains it; 0: the program's own address */
     uint32_t file;
-    struct share *next; /* the caller's */
+    struct share *next; /* link for the caller's use */
 };
 
-/* All of [lo, hi), whole pages that are a shared mapping. NULL: `*why`. */
+/* Maps all of [lo, hi), whole pages of shared mappings. NULL with the reason in `*why`. */
 struct share *share_show(uint64_t lo, uint64_t hi, const char **why);
-/* The device is done with it. */
+/* Removes the mapping; the device must have finished with it. */
 void share_hide(struct share *s);
 
 static inline uint64_t share_at(const struct share *s, uint64_t addr) {

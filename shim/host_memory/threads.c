@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel counts them as links of a directory.
+ * Counts the links of a directory, which the kernel maintains for the number of threads.
  */
 #include "shim/host_memory/threads.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many threads this process has, those that it began itself among them. Any thread.
+ * Counts the threads of this process, including those that no library knows. Any thread.
  */
 #ifndef SHIM_HOST_MEMORY_THREADS_H
 #define SHIM_HOST_MEMORY_THREADS_H
 
-/* 0: nobody knows. 1 stays true as long as the caller begins none. */
+/* Returns 0 when the number is unknown. 1 stays true until the caller starts a thread. */
 unsigned int threads_count(void);
 
 #endif
