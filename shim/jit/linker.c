@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options, inputs, and what becomes of LTO-IR.
+ * Options, inputs, and the translation of LTO-IR.
  */
 #include "shim/jit/linker.h"
 
@@ -16,7 +16,7 @@ static const char *after(const char *option, const char *prefix) {
     return strncmp(option, prefix, n) == 0 ? option + n : NULL;
 }
 
-/* 90 of sm_90a; 0: it is none. */
+/* Returns 90 for sm_90a; 0: not an architecture. */
 static uint32_t capability_of(const char *arch, bool *is_virtual) {
     const char *number = after(arch, "sm_");
     *is_virtual = !number;
@@ -40,10 +40,11 @@ static int read_options(struct linker *l, uint32_t count, const char *const *opt
     return fits ? NVJITLINK_SUCCESS : NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS;
 }
 
-/* ---- NVIDIA's, for LTO-IR -------------------------------------------------------------------- */
+/* ---- NVIDIA's library, for LTO-IR ------------------------------------------------------------ */
 
-/* With what the program asked for, and for PTX; without the cache, for which some versions ask the
- * driver, and end where it has none. Without the library all but LTO-IR is linked. */
+/* Creates a link of NVIDIA's library with the program's options and PTX as output. The cache is
+ * disabled, because some versions query the driver for it, and crash without one. Without the
+ * library everything but LTO-IR can be linked. */
 static int create_original(struct linker *l, uint32_t count, const char *const *options) {
     l->original = original_find();
     if (!l->original) return NVJITLINK_SUCCESS;
@@ -57,7 +58,7 @@ static int create_original(struct linker *l, uint32_t count, const char *const *
     return result;
 }
 
-/* Its log only grows: what is new of it. */
+/* Appends what is new in the original's log, which only grows. */
 static void take_log(struct linker *l) {
     size_t bytes = 0;
     if (l->original->log_size(l->handle, &bytes) || bytes <= l->log_taken) return;
@@ -88,7 +89,7 @@ static int add_original(struct linker *l, int type, const void *data, size_t byt
     return result;
 }
 
-/* Its PTX becomes one more unit. */
+/* Links the LTO-IR; its PTX becomes one more unit. */
 static int complete_original(struct linker *l) {
     size_t bytes = 0;
     int result = l->original->complete(l->handle);
@@ -124,7 +125,7 @@ void linker_destroy(struct linker *l) {
     free(l);
 }
 
-/* What the driver calls it; where anything goes, by what it is. */
+/* Returns the driver's name of an input type; for nvJitLink's "any" type it inspects the data. */
 static int driver_type(int type, const void *data, size_t bytes) {
     struct object o;
     struct archive a;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One link of nvJitLink's for a device that runs PTX and no machine code: what has PTX is joined as
- * it is and makes an image that the driver loads (shim/code/link.h); LTO-IR is made PTX by NVIDIA's
- * library first. That the units fit together is known when the image is loaded. One thread at a
- * time.
+ * One link of nvJitLink for a device that runs PTX and no machine code. Inputs with PTX are joined
+ * unchanged into an image that the driver loads (shim/code/link.h). NVIDIA's library first
+ * translates LTO-IR to PTX. Whether the units fit together is known when the image is loaded. One
+ * thread at a time.
  */
 #ifndef SHIM_JIT_LINKER_H
 #define SHIM_JIT_LINKER_H
@@ -16,7 +16,7 @@
 #include "shim/code/link.h"
 #include "shim/jit/original.h"
 
-/* Of enum nvJitLinkResult and nvJitLinkInputType. */
+/* Values of enum nvJitLinkResult and nvJitLinkInputType. */
 enum nvjitlink_result {
     NVJITLINK_SUCCESS,
     NVJITLINK_ERROR_UNRECOGNIZED_OPTION,
@@ -43,24 +43,24 @@ enum nvjitlink_input {
 
 struct linker {
     struct link link;
-    struct buf log;                  /* a line an error */
-    const struct original *original; /* NULL: not needed, or not there */
-    void *handle;                    /* the original's, with -lto; NULL without */
-    size_t log_taken;                /* of the original's log */
+    struct buf log;                  /* one line for each error */
+    const struct original *original; /* NULL: not needed, or not available */
+    void *handle;                    /* the original's handle with -lto, else NULL */
+    size_t log_taken;                /* bytes of the original's log already taken */
     bool lto, ptx, complete;
-    bool any_lto; /* the original was given something */
+    bool any_lto; /* the original has an input */
 };
 
-/* NULL, with the result. Options that are not needed here are taken, whatever they are; with -lto
- * NVIDIA's library judges them all. */
+/* Creates a link; NULL with the result. Options that have no effect here are accepted unchecked;
+ * with -lto NVIDIA's library checks them all. */
 struct linker *linker_create(uint32_t count, const char *const *options, int *result);
 void linker_destroy(struct linker *l);
 
-/* Results of nvJitLink; the log says more. `name`: for people, or NULL. */
+/* Return results of nvJitLink; the log has the details. `name`: for messages, or NULL. */
 int linker_add(struct linker *l, int type, const void *data, size_t bytes, const char *name);
 int linker_complete(struct linker *l);
 
-/* What was linked, the linker's; NULL: there is nothing. */
+/* Returns the linked image, which the linker owns; NULL: there is none. */
 const void *linker_image(struct linker *l, size_t *bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Devices are hidden as a user would hide them. Before main(), while nothing else reads the
+ * Hides devices as a user would hide them. Runs before main(), while no other code reads the
  * environment.
  */
 #include "shim/jit/native.h"

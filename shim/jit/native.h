@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * nvcc asks a program of its own which devices there are, for -arch=native, and then makes machine
- * code for them and no PTX. On a device that runs PTX alone that program is shown none: nvcc says
- * so, and takes its default, which has PTX.
+ * For -arch=native nvcc asks a helper program which devices exist, and then generates machine code
+ * for them and no PTX. On a device that runs only PTX the helper sees no device: nvcc reports that,
+ * and uses its default, which has PTX.
  */
 #ifndef SHIM_JIT_NATIVE_H
 #define SHIM_JIT_NATIVE_H
 
-/* Hides the devices from this process, if `program` is that program's name, without a path. */
+/* Hides the devices from this process, if `program` is the helper's name, without a path. */
 void native_hide(const char *program);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * nvJitLink's functions, in its place: who links for the software GPU and asks for machine code is
- * given an image of PTX. The library itself need not be there; see linker.h for when it is used.
- * Programs and NVIDIA's libraries call the names that end in a version, Python's bindings the plain
- * ones.
+ * Functions that replace nvJitLink's: a program that links for the software GPU and asks for
+ * machine code gets an image of PTX. The original library need not exist; linker.h says when it is
+ * used. Programs and NVIDIA's libraries call the names that end in a version, Python's bindings the
+ * plain ones.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What the plain name does, each version does. */
+/* Each versioned name is an alias of the plain name. */
 #define VERSION(function, version) \
     EXPORT __typeof__(function) __##function##_##version __attribute__((alias(#function)));
 #define FIVE(f, major, a, b, c, d, e) \
@@ -89,7 +89,7 @@ int nvJitLinkComplete(struct linker *l) {
     return l ? linker_complete(l) : NVJITLINK_ERROR_NULL_INPUT;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 int nvJitLinkGetLinkedCubinSize(struct linker *l, size_t *bytes) {
     if (!l || !bytes) return NVJITLINK_ERROR_NULL_INPUT;
@@ -105,7 +105,7 @@ int nvJitLinkGetLinkedCubin(struct linker *l, void *cubin) {
     return NVJITLINK_SUCCESS;
 }
 
-/* The original's: without -lto and -ptx there is none. */
+/* Returns the original's PTX: without -lto and -ptx there is none. */
 int nvJitLinkGetLinkedPtxSize(struct linker *l, size_t *bytes) {
     if (!l || !bytes) return NVJITLINK_ERROR_NULL_INPUT;
     return l->ptx && l->any_lto ? l->original->ptx_size(l->handle, bytes)
@@ -117,7 +117,7 @@ int nvJitLinkGetLinkedPtx(struct linker *l, char *text) {
     return l->ptx && l->any_lto ? l->original->ptx(l->handle, text) : NVJITLINK_ERROR_INTERNAL;
 }
 
-/* ---- what was said --------------------------------------------------------------------------- */
+/* ---- logs ------------------------------------------------------------------------------------ */
 
 int nvJitLinkGetErrorLogSize(struct linker *l, size_t *bytes) {
     if (!l || !bytes) return NVJITLINK_ERROR_NULL_INPUT;
@@ -141,7 +141,8 @@ int nvJitLinkGetInfoLog(struct linker *l, char *text) {
     return l && text ? NVJITLINK_SUCCESS : NVJITLINK_ERROR_NULL_INPUT;
 }
 
-/* Of the library in whose place this is; without one, of the newest whose functions are here. */
+/* Returns the version of the original library; without one, the newest version whose functions
+ * exist here. */
 int nvJitLinkVersion(unsigned *major, unsigned *minor) {
     const struct original *original = original_find();
     if (!major || !minor) return NVJITLINK_ERROR_NULL_INPUT;

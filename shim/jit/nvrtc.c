@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A library of its own that is preloaded where the device runs PTX and no machine code: who has
- * compiled with NVRTC for this device and asks for the machine code is given the PTX, which the
- * driver loads as well. NVRTC has both at that time. It is found as the next one in the order of
- * symbols; a program that looks it up by itself does not come by here. Any thread.
+ * A preloaded library for devices that run PTX and no machine code. A program that compiles with
+ * NVRTC for such a device and asks for the machine code gets the PTX, which the driver loads as
+ * well. NVRTC has both at that time. NVRTC itself is found as the next library in the symbol search
+ * order; a program that looks the functions up by itself bypasses this library. Any thread.
  */
 #include <dlfcn.h>
 #include <stddef.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_INTERNAL_ERROR = 11 }; /* of enum nvrtcResult */
+enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_INTERNAL_ERROR = 11 }; /* values of enum nvrtcResult */
 
 typedef int get_size(void *program, size_t *bytes);
 typedef int get_code(void *program, char *code);
@@ -28,7 +28,7 @@ static int code_by(const char *name, void *program, char *code) {
     return next ? next(program, code) : NVRTC_ERROR_INTERNAL_ERROR;
 }
 
-/* What was compiled for a virtual architecture has no machine code, and is none after all. */
+/* Code compiled for a virtual architecture has no machine code, and the size stays 0. */
 int nvrtcGetCUBINSize(void *program, size_t *bytes) {
     int r = size_by("nvrtcGetCUBINSize", program, bytes);
     return r || !*bytes ? r : size_by("nvrtcGetPTXSize", program, bytes);

@@ -26,7 +26,7 @@ static const struct {
     {"nvJitLinkVersion", offsetof(struct original, version)},
 };
 
-/* Whether all of them are in what `library` says; RTLD_NEXT: behind ours. */
+/* True when `library` has all of the functions. RTLD_NEXT means the libraries after this one. */
 static bool take(void *library) {
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         void *f = dlsym(library, functions[i].name);
@@ -44,7 +44,7 @@ static bool open_one(const char *path) {
     return false;
 }
 
-/* Wheels have both in one folder, which is on nobody's path. */
+/* Opens the library next to NVRTC. Wheels have both in one folder, which is on no search path. */
 static bool open_beside_nvrtc(const char *name) {
     char path[PATH_MAX];
     Dl_info nvrtc;
