@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a device is found. A handle is an address in `devices`, whose offset is the index, so handles
- * stay valid in forked children.
+ * Finds devices. A handle is an address in `devices`, whose offset is the index, so handles stay
+ * valid in forked children.
  */
 #include "shim/nvml/device.h"
 
@@ -55,10 +55,11 @@ nvml_result nvmlDeviceGetHandleByIndex(unsigned int index, nvml_handle *device) 
     return nvmlDeviceGetHandleByIndex_v2(index, device);
 }
 
-/* Compares a name with a device: 0 if it names this one, -ENODEV another, -EINVAL none. */
+/* Compares a name with a device: 0 if it names this device, -ENODEV another one, -EINVAL if it is
+ * no name. */
 typedef int name_check(const char *name, const struct wire_device *device);
 
-/* The first device that is named so. One that does not answer is no reason not to find another. */
+/* Finds the first device of that name. A device that does not answer is skipped. */
 static nvml_result find(const char *name, name_check *check, nvml_handle *device) {
     nvml_result r = library_enter(name && device);
     unsigned int count = r ? 0 : view_count();

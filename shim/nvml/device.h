@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The devices: the gate of calls about one.
+ * Checks that calls about a device make first.
  */
 #ifndef SHIM_NVML_DEVICE_H
 #define SHIM_NVML_DEVICE_H
@@ -10,10 +10,10 @@
 #include "shim/nvml/nvml.h"
 #include "shim/nvml/view.h"
 
-/* As library_enter; the handle is an argument too. */
+/* Does the same as library_enter, and checks the handle too. */
 nvml_result device_enter(nvml_handle device, bool arguments_given);
 
-/* The same, and then what the broker says of it. */
+/* Does the same, and then gets the broker's view of the device. */
 nvml_result device_look(nvml_handle device, bool arguments_given, struct wire_view *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the device is: what CUDA says of it to a job with this environment.
+ * The identity of a device, as CUDA reports it to a job with this environment.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ nvml_result nvmlDeviceGetUUID(nvml_handle device, char *uuid, unsigned int lengt
 
 /* ---- capability ------------------------------------------------------------------------------ */
 
-/* 90 for 9.0: what a job of this process asks for, else what everybody is told. */
+/* Returns 90 for 9.0: the capability that a job of this process asks for, else the device's. */
 static nvml_result find_capability(nvml_handle device, bool arguments_given, unsigned int *out) {
     const char *asked = getenv("SALUS_CAPABILITY");
     struct wire_view v;
@@ -51,7 +51,7 @@ nvml_result nvmlDeviceGetCudaComputeCapability(nvml_handle device, int *major, i
     return NVML_SUCCESS;
 }
 
-/* From what capability on. */
+/* The first capability of each architecture. */
 static const struct {
     unsigned int capability, architecture;
 } architectures[] = {
@@ -71,7 +71,7 @@ nvml_result nvmlDeviceGetArchitecture(nvml_handle device, unsigned int *architec
     return NVML_SUCCESS;
 }
 
-/* ---- place ----------------------------------------------------------------------------------- */
+/* ---- PCI bus --------------------------------------------------------------------------------- */
 
 static void print_bus_id(const struct wire_device *d, char out[NVML_BUS_ID_BYTES]) {
     memset(out, 0, NVML_BUS_ID_BYTES);
@@ -110,7 +110,8 @@ nvml_result nvmlDeviceGetPciInfoExt(nvml_handle device, struct nvml_pci_ext *pci
     return NVML_SUCCESS;
 }
 
-/* Made up: what XLA takes where it is not told, which costs it a line of error each time. */
+/* Invented values, the ones that XLA assumes when it gets none; without them XLA logs an error each
+ * time. */
 #define LINK_GENERATION 3u
 #define LINK_LANES 16u
 
@@ -136,7 +137,7 @@ nvml_result nvmlDeviceGetMaxPcieLinkWidth(nvml_handle device, unsigned int *lane
     return give(device, LINK_LANES, lanes);
 }
 
-/* Of the device with itself, which NCCL asks for too: 0, it can. */
+/* NCCL also queries the device's status with itself: 0, supported. */
 nvml_result nvmlDeviceGetP2PStatus(nvml_handle device, nvml_handle other, unsigned int capability,
                                    unsigned int *status) {
     nvml_result r = device_enter(other, status);
@@ -166,7 +167,7 @@ nvml_result nvmlDeviceGetMaxClockInfo(nvml_handle device, unsigned int type, uns
     return nvmlDeviceGetClockInfo(device, type, mhz);
 }
 
-/* ---- modes: what is 0 is unknown, default, or off -------------------------------------------- */
+/* ---- modes: 0 means unknown, default, or off ------------------------------------------------- */
 
 nvml_result nvmlDeviceGetBrand(nvml_handle device, unsigned int *brand) {
     return give(device, 0, brand);

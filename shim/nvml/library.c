@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Initialisation, and what there is to know without a device. All that is kept is a count, which a
- * forked child has as its parent had it.
+ * Initialisation, and queries that need no device. The only state is a count, which a forked child
+ * inherits.
  */
 #include "shim/nvml/library.h"
 
@@ -17,13 +17,13 @@
 #include "proto/cuda/cuda_abi.h"
 #include "shim/nvml/view.h"
 
-/* The first driver of the CUDA that ours stands for: programs compare versions. */
+/* The first driver of the CUDA version that this driver reports: programs compare versions. */
 #define DRIVER_VERSION "580.65.06"
 #define LIBRARY_VERSION "13." DRIVER_VERSION
 
 #define INIT_FLAGS 7u
 
-static _Atomic uint32_t users; /* initialisations that were not undone */
+static _Atomic uint32_t users; /* initialisations not yet undone */
 
 nvml_result library_enter(bool arguments_given) {
     if (atom_load_relaxed(&users) == 0) return NVML_ERROR_UNINITIALIZED;
@@ -86,7 +86,7 @@ nvml_result nvmlSystemGetNVMLVersion(char *version, unsigned int length) {
     return r ? r : library_give(LIBRARY_VERSION, version, length);
 }
 
-/* Possible before initialisation. */
+/* Works before initialisation. */
 nvml_result nvmlSystemGetCudaDriverVersion_v2(int *version) {
     if (!version) return NVML_ERROR_INVALID_ARGUMENT;
     *version = CUDA_VERSION;
@@ -97,7 +97,7 @@ nvml_result nvmlSystemGetCudaDriverVersion(int *version) {
     return nvmlSystemGetCudaDriverVersion_v2(version);
 }
 
-/* The first word of its command line, as `ps` shows it; cut to the buffer. */
+/* Returns the first word of the process's command line, as `ps` shows it; cut to the buffer. */
 nvml_result nvmlSystemGetProcessName(unsigned int pid, char *name, unsigned int length) {
     nvml_result r = library_enter(name && length);
     char path[32];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether the library is initialised: the gate of every function.
+ * The library's initialisation, which every function checks first.
  */
 #ifndef SHIM_NVML_LIBRARY_H
 #define SHIM_NVML_LIBRARY_H
@@ -9,10 +9,11 @@
 
 #include "shim/nvml/nvml.h"
 
-/* NVML_SUCCESS, or what a call with these arguments is answered with, initialisation first. */
+/* Returns NVML_SUCCESS, or the error for a call with these arguments; a missing initialisation
+ * comes first. */
 nvml_result library_enter(bool arguments_given);
 
-/* `text` into the caller's buffer, whole or not at all. */
+/* Copies all of `text` into the caller's buffer, or nothing. */
 nvml_result library_give(const char *text, char *out, unsigned int length);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVML's interface, as far as libnvidia-ml.so.1 answers it: functions, layouts and numbers are
+ * NVML's interface, as far as libnvidia-ml.so.1 implements it: functions, layouts and numbers are
  * NVML's own, from its header of version 13.5. 64-bit only.
  *
- * Nothing here makes a CUDA context or a job: programs ask NVML so that they can fork afterwards.
- * The library keeps a count of who has it initialised, and nothing else: no connection, no lock.
+ * No function creates a CUDA context or a job: programs use NVML so that they can fork afterwards.
+ * The library's only state is a count of initialisations: no connection, no lock.
  */
 #ifndef SHIM_NVML_NVML_H
 #define SHIM_NVML_NVML_H
@@ -59,7 +59,7 @@ typedef struct nvml_device *nvml_handle;
 #define NVML_BUS_ID_BYTES 32
 #define NVML_BUS_ID_OLD_BYTES 16
 
-/* What a caller puts into `version`: the struct's size, and its number above. */
+/* The value of a caller's `version`: the struct's size, and its number above. */
 #define NVML_VERSION(type, number) ((unsigned int)(sizeof(type) | (number##u << 24)))
 
 struct nvml_memory {
@@ -171,7 +171,8 @@ NVML_API nvml_result nvmlDeviceGetMemoryInfo_v2(nvml_handle device, struct nvml_
 NVML_API nvml_result nvmlDeviceGetUtilizationRates(nvml_handle device,
                                                    struct nvml_utilization *rates);
 
-/* *count: room in `processes`, then how many there are; NVML_ERROR_INSUFFICIENT_SIZE: that many. */
+/* *count: capacity of `processes`, then the number of processes; NVML_ERROR_INSUFFICIENT_SIZE:
+ * `processes` is too small for them. */
 NVML_API nvml_result nvmlDeviceGetComputeRunningProcesses(nvml_handle device, unsigned int *count,
                                                           struct nvml_process_v1 *processes);
 NVML_API nvml_result nvmlDeviceGetComputeRunningProcesses_v2(nvml_handle device,

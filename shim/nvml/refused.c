@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rest of NVML: each function is there, so that whoever looks it up finds it, and says that the
- * device has no such thing. What is newer than functions.def is not found.
+ * The rest of NVML: each function exists, so that a lookup finds it, and returns that the device
+ * does not support it. Functions newer than functions.def are not found.
  */
 #include "shim/nvml/library.h"
 
-/* Whatever its arguments are, they are not looked at. */
+/* Ignores all arguments. */
 #define REFUSED(name)                            \
     NVML_API nvml_result name(void);             \
     nvml_result name(void) {                     \

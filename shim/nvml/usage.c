@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who uses how much of the device, as far as the asker is told: his own share, his user's processes
- * (docs/isolation.md).
+ * The use of the device, as far as the caller may know it: its own share, and the processes of its
+ * user (docs/isolation.md).
  */
 #include "shim/nvml/device.h"
 
@@ -37,7 +37,7 @@ static unsigned int percent_of(uint32_t permille) {
     return (permille + 5) / 10;
 }
 
-/* How often memory was read or written nobody measures. */
+/* How often memory is read or written is not measured. */
 nvml_result nvmlDeviceGetUtilizationRates(nvml_handle device, struct nvml_utilization *rates) {
     struct wire_view v;
     nvml_result r = device_look(device, rates, &v);
@@ -50,7 +50,7 @@ nvml_result nvmlDeviceGetUtilizationRates(nvml_handle device, struct nvml_utiliz
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* Whether `n` fit into the caller's array; *count says how many there are either way. */
+/* Checks that `n` items fit into the caller's array; *count becomes their number either way. */
 static nvml_result make_room(unsigned int *count, const void *array, unsigned int n) {
     unsigned int room = *count;
 

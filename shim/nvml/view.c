@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list in CUDA_VISIBLE_DEVICES that leaves no GPU changes nothing: NVML does not go by it.
+ * A list in CUDA_VISIBLE_DEVICES that hides every GPU changes nothing, because NVML ignores it.
  */
 #include "shim/nvml/view.h"
 
@@ -17,7 +17,7 @@ static nvml_result result_of(int err) {
     case -ENOTDIR:
     case -ECONNREFUSED:
     case ERR_BROKER_LOST: return NVML_ERROR_DRIVER_NOT_LOADED;
-    case -ENODEV: return NVML_ERROR_NOT_FOUND; /* SALUS_GPU names none */
+    case -ENODEV: return NVML_ERROR_NOT_FOUND; /* SALUS_GPU names no GPU */
     case ERR_WORKER_LOST: return NVML_ERROR_GPU_IS_LOST;
     case ERR_VERSION: return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
     case -EACCES:
@@ -32,7 +32,8 @@ static nvml_result result_of(int err) {
     }
 }
 
-/* The GPU at this index, as a question has it; 0: that of this process's job, else the first. */
+/* Returns the GPU at this index in the form of a query; 0: the GPU of this process's job, else the
+ * first. */
 static int find_gpu(unsigned int index, uint32_t *gpu) {
     char why[GPU_CHOICE_WHY_BYTES];
     struct gpu_choice choice;
