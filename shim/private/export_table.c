@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private tables: for each, the slots that the libraries of CUDA 13 were seen to call, and what
- * they must do there. The other slots, NULL here, are filled with functions that refuse (slots.h).
- * Slot 0 is the table's size in bytes, but in the context storage, where it is a function.
+ * Private tables: the slots that the libraries of CUDA 13 were seen to call, and what these slots
+ * must do. The other slots, NULL here, get functions that refuse (slots.h). Slot 0 is the table's
+ * size in bytes; in the context storage it is a function.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 /* ---- cudart ---------------------------------------------------------------------------------- */
 
-/* The primary context, without retaining it. */
+/* Returns the primary context, without retaining it. */
 static CUresult cudart_primary(CUcontext *out, CUdevice dev) {
     if (!out || dev != 0) return CUDA_ERROR_INVALID_VALUE;
     *out = ctx_primary()->handle;
@@ -36,20 +36,20 @@ static CUresult succeed(void) {
     return CUDA_SUCCESS;
 }
 
-/* How 11.8 loads a program's code: the wrapper that nvcc makes. What the other two stand for was
- * never seen to be there. */
+/* Loads a program's code for the 11.8 runtime, from the wrapper that nvcc makes. The other two
+ * arguments were always NULL; their meaning is unknown. */
 static CUresult cudart_load(CUmodule *out, const void *wrapper, void *more, void *yet_more) {
     if (!out || !wrapper) return CUDA_ERROR_INVALID_VALUE;
     return more || yet_more ? CUDA_ERROR_NOT_SUPPORTED : cuModuleLoadData(out, wrapper);
 }
 
-/* Slot 7: 11.8 again, at its end: it needs a wrapper no more, of which nothing is kept.
- * Slot 12: from 13.1 on the runtime calls it before anything else and wants success; what it is
- * asked there is not known, and no answer but the result is looked at. */
+/* Slot 7: called by the 11.8 runtime at its end for a wrapper that it no longer needs; nothing is
+ * stored for it. Slot 12: runtimes since 13.1 call it first and require success. Its purpose is
+ * unknown, and only its result is used. */
 static const void *cudart_table[13] = {
     [0] = SIZE_OF(13), [2] = cudart_primary, [6] = cudart_load, [7] = succeed, [12] = succeed};
 
-/* ---- hooks of profilers: buffers that nobody fills ------------------------------------------- */
+/* ---- hooks of profilers: buffers that stay empty --------------------------------------------- */
 
 static char hooks_functions[4096], hooks_devices[64];
 
@@ -130,7 +130,7 @@ static const void *tools_context_table[TOOLS_CONTEXT_SLOTS] = {
 
 typedef long (*tools_visitor)(void *user, CUfunction function, void *, void *);
 
-/* Calls back for each kernel of the module. The result of 1 is what callers take for success. */
+/* Calls `visit` for each kernel of the module. Callers take the result 1 as success. */
 static long tools_each_function(CUcontext ctx, CUmodule module, tools_visitor visit, void *user) {
     struct image *image = image_of_module(module);
     unsigned int count = 0;
@@ -149,22 +149,23 @@ static CUresult blas_refuse(void) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* cuBLASLt crashes without its table, which has another UUID from 13.4 on, and does without slot 4.
+/* cuBLASLt crashes without its table, which has another UUID since 13.4, and works without slot 4.
  */
 static const void *blas_table[BLAS_SLOTS] = {[0] = SIZE_OF(BLAS_SLOTS), [4] = blas_refuse};
 static const void *blas_newer_table[BLAS_SLOTS] = {[0] = SIZE_OF(BLAS_SLOTS), [4] = blas_refuse};
 
 /* ---- CUPTI ----------------------------------------------------------------------------------- */
 
-/* From 13 on it does not load without its table, not even to say its version, which frameworks ask
- * for when they start. Before it begins to trace it asks slot 32 whether it may: NVIDIA's library
- * cannot. Programs that are linked with CUPTI call what stands before it (shim/cupti/library.h). */
+/* CUPTI 13 and later does not load without its table, not even to return its version, which
+ * frameworks query at start-up. Before it begins to trace, it asks slot 32 for permission: NVIDIA's
+ * library cannot trace here. Programs linked with CUPTI call the functions that replace it
+ * (shim/cupti/library.h). */
 #define CUPTI_SLOTS 60
-/* Newer ones look for this table instead. */
+/* Newer versions of CUPTI look for this table instead. */
 static const unsigned char cupti_trace_uuid[16] = {0x2c, 0x8e, 0x0a, 0xd8, 0x07, 0x10, 0xab, 0x4e,
                                                    0x90, 0xdd, 0x54, 0x71, 0x9f, 0xe5, 0xf7, 0x4b};
 
-/* Otherwise a profiler shows nothing, without a word. */
+/* Logs why a profiler records nothing, which would otherwise be silent. */
 static void say_untraced(void) {
     static _Atomic uint32_t said;
     state_log();
@@ -234,7 +235,7 @@ static void fill_tables(void) {
         slots_fill(tables[i].uuid, tables[i].table, tables[i].slots);
 }
 
-/* No line but for those who ask: libraries look for tables of tools that are not there. */
+/* Logs only at debug level: libraries look for tables of tools that do not exist here. */
 static CUresult not_found(const CUuuid *id) {
     char text[2 * sizeof(id->bytes) + 1];
     for (size_t i = 0; i < sizeof(id->bytes); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Marks and beginnings of ranges whose message is that of an iteration: SALUS_ITERATION_RANGE, else
- * one of those that are in use. Ends of ranges mean nothing here, nor do domains: programs put the
- * range into whichever they have.
+ * Finds marks and beginnings of ranges whose message is that of an iteration:
+ * SALUS_ITERATION_RANGE, else one of the common names. Ends of ranges and domains are ignored:
+ * programs use any domain.
  */
 #include "shim/private/nvtx.h"
 
@@ -13,8 +13,8 @@
 #include "shim/context/mark.h"
 
 static const char *const usual[] = {"iteration", "step"};
-static const char *wanted;    /* by the user; written before NVTX calls anything */
-static const char registered; /* its address stands for every registered text that is wanted */
+static const char *wanted;    /* set by the user; written before NVTX calls any function */
+static const char registered; /* the address stands for every registered text that is wanted */
 
 static bool is_iteration(const char *text) {
     if (!text) return false;
@@ -35,7 +35,7 @@ static void look_at(const struct nvtx_event *e) {
     if (e->message_type == NVTX_MESSAGE_REGISTERED && e->message == &registered) mark_iteration();
 }
 
-/* ---- what NVTX calls ------------------------------------------------------------------------- */
+/* ---- functions that NVTX calls --------------------------------------------------------------- */
 
 static void mark_text(const char *text) {
     look(text);

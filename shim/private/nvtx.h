@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The side of NVTX that a tool sees: what an injection library needs of NVTX 3's binary interface,
- * which its headers document as public (nvtxDetail/nvtxTypes.h and nvToolsExt.h of
+ * The interface of NVTX 3 for tools: the part of its binary interface that an injection library
+ * needs, which its headers document as public (nvtxDetail/nvtxTypes.h and nvToolsExt.h of
  * github.com/NVIDIA/NVTX). NVTX loads the library that NVTX_INJECTION64_PATH names and calls
  * InitializeInjectionNvtx2, once for each copy of NVTX in the program.
  */
@@ -13,7 +13,7 @@
 
 #define NVTX_TABLE_CALLBACKS 1u
 
-/* Modules, and in them numbers of functions. */
+/* Modules, and the numbers of their functions. */
 #define NVTX_CORE 1
 #define NVTX_CORE_MARK_EX 1
 #define NVTX_CORE_MARK_A 2
@@ -27,26 +27,26 @@
 #define NVTX_CORE2_RANGE_PUSH_EX 4
 #define NVTX_CORE2_REGISTER_STRING_A 10
 
-/* What a push answers when nobody keeps the depth. */
+/* The result of a push when the depth is not tracked. */
 #define NVTX_NOT_TRACKED (-2)
 
 #define NVTX_MESSAGE_ASCII 1
 #define NVTX_MESSAGE_REGISTERED 3
 
 struct nvtx_event {
-    uint16_t version, size; /* bytes that the program's own version of it has */
+    uint16_t version, size; /* bytes of the structure in the program's version of NVTX */
     uint32_t category;
     int32_t color_type;
     uint32_t color;
     int32_t payload_type, reserved;
     uint64_t payload;
     int32_t message_type;
-    const void *message; /* text, or what the registration answered */
+    const void *message; /* text, or the result of its registration */
 };
 
 typedef void (*nvtx_function)(void);
 
-/* `table[number]` is where NVTX keeps the function, or NULL where it has none. */
+/* NVTX stores the function at `table[number]`; NULL where it has none. */
 struct nvtx_callbacks {
     size_t bytes;
     int (*functions)(int module, nvtx_function ***table, unsigned int *count);
@@ -54,7 +54,7 @@ struct nvtx_callbacks {
 
 typedef const void *(*nvtx_tables)(uint32_t id);
 
-/* 1: NVTX calls us from now on; 0: it does not. */
+/* Returns 1: NVTX calls this library from now on; 0: it does not. */
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_tables tables);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SLOTS_MAX functions that differ in a number, and what each number stands for.
+ * SLOTS_MAX functions that differ in a number, and the slot of each number.
  */
 #include "shim/private/slots.h"
 
@@ -32,7 +32,7 @@ static CUresult called(unsigned int n, const void *caller) {
                 ROW(X, 10) ROW(X, 11) ROW(X, 12) ROW(X, 13) ROW(X, 14)
 /* clang-format on */
 
-/* Callers pass arguments that these do not look at. */
+/* Callers pass arguments that these functions ignore. */
 #define FUNCTION(n)                                        \
     static CUresult slot_##n(void) {                       \
         return called(0x##n, __builtin_return_address(0)); \

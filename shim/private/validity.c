@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The answer to the runtime's validity question, for interoperability: without it no program that
- * uses the CUDA runtime starts. It is public: ZLUDA and Lupine publish it. For one version it is a
- * constant, otherwise HMAC-MD2 (RFC 2104 over RFC 1319) with a published key over facts that both
- * sides know. Nothing else depends on this file; build with DRIVER_VALIDITY=0 to leave it out.
+ * The answer to the runtime's validity check, for interoperability: without it no program that uses
+ * the CUDA runtime starts. The answer is public: ZLUDA and Lupine publish it. For one version it is
+ * a constant, otherwise HMAC-MD2 (RFC 2104 over RFC 1319) with a published key over facts that both
+ * sides know. No other file depends on this one; build with DRIVER_VALIDITY=0 to leave it out.
  */
 #include "shim/private/validity.h"
 
@@ -84,7 +84,7 @@ static void md2_end(struct md2 *m, unsigned char *digest) {
     memcpy(digest, m->state, MD2_BLOCK);
 }
 
-/* What both sides know, in the order and width that the runtime uses. */
+/* The facts that both sides know, in the order and width that the runtime uses. */
 struct facts {
     uint32_t driver_version, version, pid, thread;
     struct validity_addresses at;
@@ -95,7 +95,8 @@ struct facts {
     } device;
 };
 
-/* The process id is asked for each time: the answer must hold after a fork. */
+/* Collects the facts. The process id is read each time, because the answer must hold after a fork.
+ */
 static void collect(struct facts *f, const struct validity_addresses *at, uint32_t version,
                     uint64_t time) {
     memset(f, 0, sizeof(*f));
