@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A limit for receiving, so that a broker that hangs does not hang the program for good.
+ * Connects with a timeout for each receive, so that a broker that hangs does not hang the program
+ * for ever.
  */
 #include "shim/process/dial.h"
 

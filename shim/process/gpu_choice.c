@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For numbers salusd is asked about one GPU; for UUIDs, and for the order of the PCI bus, about all
- * that it has.
+ * For a number, asks salusd about one GPU; for UUIDs and for the order of the PCI bus, about all of
+ * its GPUs.
  */
 #include "shim/process/gpu_choice.h"
 
@@ -16,7 +16,7 @@
 
 #define LIST "CUDA_VISIBLE_DEVICES"
 
-/* salusd's GPUs. */
+/* All GPUs of salusd. */
 struct gpus {
     uint32_t count, order[VISIBLE_MAX];
     struct visible_gpu items[VISIBLE_MAX];
@@ -29,7 +29,7 @@ static struct visible_gpu gpu_of(const struct wire_device *d) {
     return gpu;
 }
 
-/* True if such an answer comes of a GPU without a worker. */
+/* True if a GPU without a worker causes this error. */
 static bool is_silent(int err) {
     return err == ERR_WORKER_LOST || err == -ETIMEDOUT;
 }
@@ -66,7 +66,7 @@ static void take(struct gpu_choice *out, const uint32_t *order, uint32_t at) {
     out->gpu = out->order[at];
 }
 
-/* "... and salusd has GPUs 0 to 1" */
+/* Writes a reason such as "... and salusd has GPUs 0 to 1". */
 static int refuse_missing(char *why, const char *list, uint32_t count) {
     char reason[128];
 
@@ -99,7 +99,7 @@ static int choose_listed(struct gpu_choice *out, const struct visible *v, const 
     uint32_t number = v->entries[0].number;
     struct wire_view view;
 
-    /* In salusd's own order a number that there is needs no other GPU. */
+    /* In salusd's own order an existing number depends on no other GPU. */
     if (v->kind != VISIBLE_NUMBERS || counts_by_pci() || number >= VISIBLE_MAX)
         return choose_among_all(out, v, list, why);
     int err = question_ask(number + 1, &view);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The directories of the service's pipes and logs are not among them: they ask for no share.
+ * The directories of the service's pipes and logs are not in the list, because they do not ask for
+ * a share.
  */
 #include "shim/process/mps_variables.h"
 
@@ -12,7 +13,7 @@
 #include "common/log.h"
 
 static const struct {
-    const char *name, *neutral; /* a value without an effect */
+    const char *name, *neutral; /* a value without effect */
 } variables[] = {
     {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100"},
     {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", ""},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program is the path of its executable and its arguments, but for the first: that is the
- * executable once more, as the user happened to type it.
+ * A program is identified by the path of its executable and its arguments without the first, which
+ * is the executable once more, as the user happened to type it.
  */
 #include "shim/process/profile.h"
 
@@ -11,9 +11,9 @@
 
 #include "common/text/command_line.h"
 
-#define PROFILE_ARGUMENTS 16384u /* bytes that are looked at */
+#define PROFILE_ARGUMENTS 16384u /* most bytes of the arguments that count */
 
-/* FNV-1a. */
+/* The FNV-1a hash. */
 static uint64_t add(uint64_t hash, const char *data, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
         hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3ull;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which program this is, so that what was measured of an earlier run serves this one.
+ * Identifies the program, so that measurements of an earlier run serve this one.
  */
 #ifndef SHIM_PROCESS_PROFILE_H
 #define SHIM_PROCESS_PROFILE_H
@@ -11,7 +11,7 @@
 /* A number for this process's executable and its arguments; never 0. */
 uint64_t profile_self(void);
 
-/* The same, of a path and of arguments that each end with a NUL, the program's own name first. */
+/* The same for a path and arguments that each end with a NUL, the program's own name first. */
 uint64_t profile_of(const char *path, const char *arguments, size_t bytes);
 
 #endif

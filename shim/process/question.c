@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A refusal is a wire_offer, as a job's is.
+ * A refusal has the form of a wire_offer, as for jobs.
  */
 #include "shim/process/question.h"
 
@@ -21,7 +21,7 @@ static int check_refusal(const void *msg, size_t bytes) {
     return o.magic == WIRE_MAGIC && o.result < 0 ? o.result : ERR_PROTOCOL;
 }
 
-/* Checks the facts of an answer that is as long as it says. */
+/* Checks the contents of an answer whose length is right. */
 static int check_facts(struct wire_view *v) {
     if (v->device.memory_bytes == 0 || v->used_bytes > v->device.memory_bytes) return ERR_PROTOCOL;
     if (v->busy_permille > 1000 || v->device.pci_bus > 255 || v->device.pci_slot > 31)
@@ -52,7 +52,8 @@ static int ask(int sock, uint32_t gpu, struct wire_view *out) {
     } msg;
     int err = fdutil_send(sock, &q, sizeof(q), NULL, 0);
 
-    if (err && err != -EPIPE) return err; /* -EPIPE: refused before it asked; that says why */
+    if (err && err != -EPIPE)
+        return err; /* -EPIPE: refused before the query was sent; the answer has the reason */
     int n = fdutil_recv(sock, &msg, sizeof(msg), NULL, NULL);
     if (n <= 0) return n ? n : ERR_BROKER_LOST;
     return question_check(&msg, (size_t)n, out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Interpreters are known by their names, and their options by a table: which take a value, so that
- * the first word that is neither an option nor a value is the script.
+ * Knows interpreters by their names, and by a table which of their options take a value. The first
+ * word that is neither an option nor a value is the script.
  */
 #include "shim/process/title.h"
 
@@ -15,10 +15,10 @@
 #include "common/text/command_line.h"
 
 #define LINE_BYTES 4096
-#define PARENTS_MAX 4 /* a server of processes is between a process and who asked for it */
+#define PARENTS_MAX 4 /* enough to skip a server process that starts processes for others */
 
 struct interpreter {
-    const char *name; /* and what begins with it and goes on with a version: python3.11 */
+    const char *name; /* also with a version appended: python3.11 */
     const char *values, *code,
         *script;       /* short options: with a value, with code, with the script */
     const char *words; /* long options whose value is the next word */
@@ -43,12 +43,12 @@ static const struct interpreter interpreters[] = {
     {"lua", "l", "e", "", ""},
 };
 
-/* Words that are left. */
+/* The words that are left. */
 struct line {
     const char *at, *end;
 };
 
-/* NULL at the end. One that is cut counts for nothing. */
+/* Returns the next word, or NULL at the end. A word that was cut is ignored. */
 static const char *next_word(struct line *l) {
     const char *word = l->at;
     const char *nul = word < l->end ? memchr(word, 0, (size_t)(l->end - word)) : NULL;
@@ -62,7 +62,7 @@ static const char *last_part(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* A package that is run by its path is called as its directory. */
+/* Prints the script's name. A package that is run by its path has the name of its directory. */
 static void print_script(const char *path, char *out) {
     const char *end = last_part(path), *from = end;
     if (strcmp(end, "__main__.py") == 0 && end - path > 1) {
@@ -75,7 +75,8 @@ static void print_script(const char *path, char *out) {
     snprintf(out, TITLE_BYTES, "%s", from);
 }
 
-/* With a version, or without; a "t" behind Python's says that it has no global lock. */
+/* True for the name with or without a version; a "t" after Python's version means no global lock.
+ */
 static bool is_called(const char *program, const char *name) {
     size_t n = strlen(name);
     if (strncmp(program, name, n) != 0) return false;
@@ -96,7 +97,7 @@ static bool has(const char *letters, char c) {
 
 enum kind { FLAG, CODE, SCRIPT };
 
-/* A cluster of short options: "-um pkg.mod" and "-mpkg.mod" end in the script. */
+/* Parses a cluster of short options: "-um pkg.mod" and "-mpkg.mod" end in the script. */
 static enum kind take_short(const struct interpreter *in, const char *word, struct line *l,
                             const char **script) {
     for (const char *c = word + 1; *c; c++) {
@@ -122,7 +123,7 @@ static enum kind take_long(const struct interpreter *in, const char *word, struc
     return FLAG;
 }
 
-/* NULL where there is none. *module: it is the name of one, not a path. */
+/* Returns the script, or NULL. *module: it is a module's name, not a path. */
 static const char *find_script(const struct interpreter *in, struct line *l, bool *module) {
     const char *word, *script = NULL;
     *module = false;
@@ -166,7 +167,7 @@ bool title_is_parents(const char *words, size_t bytes) {
 
 /* ---- this process ---------------------------------------------------------------------------- */
 
-/* The process that started this one; 0: not known. */
+/* Returns the process that started `pid`; 0: not known. */
 static pid_t parent_of(pid_t pid) {
     char path[40], text[512], *after;
     int parent = 0;
@@ -175,12 +176,12 @@ static pid_t parent_of(pid_t pid) {
     size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
     text[n] = '\0';
     if (f) fclose(f);
-    after = strrchr(text, ')'); /* behind the program's name */
+    after = strrchr(text, ')'); /* the end of the program's name */
     return after && sscanf(after, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Programs may write a title over their command line: then an interpreter has another name there.
- */
+/* Takes the title that a program wrote over its command line: an interpreter then has another name
+ * there. */
 static void take_title(const char *words, size_t bytes, char *out) {
     struct line l = {words, words + bytes};
     const char *first = next_word(&l);

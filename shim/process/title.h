@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The name by which people know a job: that of its program, or of the script or module that an
+ * The name of a job for users: the name of its program, or of the script or module that an
  * interpreter runs.
  */
 #ifndef SHIM_PROCESS_TITLE_H
@@ -11,13 +11,13 @@
 
 #define TITLE_BYTES 64
 
-/* By a command line: words, each with its NUL; the last may be cut. "python3 -u a/train.py --lr 1"
- * is "train.py", "python -m pkg.mod" is "pkg.mod". "" where it names no script: another program, or
- * code on the command line. */
+/* Finds the title in a command line: words, each with its NUL; the last may be cut. "python3 -u
+ * a/train.py --lr 1" gives "train.py", "python -m pkg.mod" gives "pkg.mod". "" when no script is
+ * named: another program, or code on the command line. */
 void title_of(const char *words, size_t bytes, char out[TITLE_BYTES]);
 
-/* True if an interpreter was started to run a function of the process that started it (Python's
- * multiprocessing). */
+/* True if the command line starts an interpreter that runs a function of its parent process
+ * (Python's multiprocessing). */
 bool title_is_parents(const char *words, size_t bytes);
 
 /* The title of this process: SALUS_JOB_NAME, else as above. */

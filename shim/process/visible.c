@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers are read as strtoul reads them, so that blanks before one and text behind it do not
- * count; the first entry says whether the list is of numbers or of UUIDs.
+ * Numbers are read as strtoul reads them: blanks before a number and text behind it are ignored.
+ * The first entry decides whether the list has numbers or UUIDs.
  */
 #include "shim/process/visible.h"
 
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRY_BYTES 64 /* a longer one is neither a number nor a UUID */
+#define ENTRY_BYTES 64 /* a longer entry is neither a number nor a UUID */
 
-/* The entry at *list without blanks around it, and *list behind its comma, or NULL at the end.
- * False: it is too long for any that there is. */
+/* Takes the entry at *list without the blanks around it, and moves *list behind its comma, or to
+ * NULL at the end. False: it is too long for a valid entry. */
 static bool take_entry(const char **list, char entry[ENTRY_BYTES]) {
     const char *start = *list + strspn(*list, " \t");
     const char *comma = strchr(*list, ',');
@@ -82,7 +82,7 @@ void visible_parse(const char *list, struct visible *out) {
     }
 }
 
-/* ---- which GPUs these are ------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 static bool stands_before(const struct visible_gpu *a, const struct visible_gpu *b) {
     if (!a->known || !b->known) return a->known && !b->known;
@@ -101,7 +101,7 @@ void visible_order_by_pci(const struct visible_gpu *gpus, uint32_t count, uint32
     }
 }
 
-/* The position of the one GPU that is meant; `count`: none is, or more than one. */
+/* Returns the position of the one GPU that the entry names; `count`: no GPU, or more than one. */
 static uint32_t find(const struct visible *list, const struct visible_entry *e,
                      const struct visible_gpu *gpus, const uint32_t *order, uint32_t count) {
     uint32_t found = count;
