@@ -24,7 +24,7 @@
 static struct table arrays = {.bytes = sizeof(struct array)};
 static pthread_mutex_t array_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- what there can be ----------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 #define SUPPORTED                                                                            \
     ((unsigned int)CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | \
@@ -33,7 +33,7 @@ static pthread_mutex_t array_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define MOST(what) CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE##what
 
-/* `most` 0: there is no such dimension. */
+/* `most` 0: the array has no such dimension. */
 static bool within(size_t size, CUdevice_attribute most) {
     return size <= (most ? (size_t)shown(most) : 0) && size <= ARRAY_LAYOUT_SIDE_MAX;
 }
@@ -44,7 +44,7 @@ static bool faces_ok(const CUDA_ARRAY3D_DESCRIPTOR *d, bool layers) {
     return layers ? within(d->Depth, MOST(CUBEMAP_LAYERED_LAYERS)) : d->Depth <= FACES;
 }
 
-/* By what an array is. */
+/* Checks the size against the limits of the array's type. */
 static bool size_ok(const CUDA_ARRAY3D_DESCRIPTOR *d) {
     static const struct {
         CUdevice_attribute width, height, depth;
@@ -83,7 +83,8 @@ static CUresult refuse(const CUDA_ARRAY3D_DESCRIPTOR *d) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Every format that CUDA knows and has no plain elements is beyond these. */
+/* True for the formats that CUDA knows and that have no plain elements: all of them are in this
+ * range. */
 static bool known_format(CUarray_format f) {
     return f >= CU_AD_FORMAT_UNORM_INT_101010_2 && f < CU_AD_FORMAT_UNORM_INT8X1;
 }
@@ -95,7 +96,7 @@ static CUresult check(const CUDA_ARRAY3D_DESCRIPTOR *d, struct array_element *el
     return d->Flags & ~SUPPORTED ? refuse(d) : CUDA_SUCCESS;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 static struct array *find(enum handle_kind kind, const void *handle) {
     struct array *a = table_at(&arrays, handle_index(kind, handle));
@@ -110,7 +111,7 @@ struct array *array_find_mipmapped(CUmipmappedArray handle) {
     return find(HANDLE_MIPMAP, handle);
 }
 
-/* With the lock held. */
+/* Adds an array to the table. The caller holds the lock. */
 static struct array *enlist(const struct array *content) {
     struct array *a = table_take(&arrays, TABLE_MOST);
     if (!a) refuse_more(REFUSE_ARRAYS, TABLE_MOST);
@@ -125,7 +126,7 @@ static struct array *enlist(const struct array *content) {
     return a;
 }
 
-/* With the lock held. */
+/* Removes an array from the table. The caller holds the lock. */
 static void forget(struct array *a) {
     a->handle = 0;
     table_give(&arrays, a);
@@ -138,7 +139,7 @@ static struct array *add(const struct array *content) {
     return a;
 }
 
-/* With the lock held: its levels too. */
+/* Removes an array and its levels. The caller holds the lock. */
 static void forget_all(struct array *a) {
     for (uint32_t k = 0; k < ARRAY_LAYOUT_LEVELS; k++)
         if (a->parts[k]) forget(table_at(&arrays, a->parts[k] - 1));
@@ -195,7 +196,7 @@ CUresult array_create(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, struct 
 }
 
 CUresult array_destroy(struct array *a) {
-    if (a->whole) return CUDA_ERROR_INVALID_HANDLE; /* its mipmapped array's to end */
+    if (a->whole) return CUDA_ERROR_INVALID_HANDLE; /* it ends with its mipmapped array */
     CUresult r = stream_drain();
     if (r) return r;
     uint64_t addr = a->addr;
@@ -235,7 +236,8 @@ struct array_level array_place(const struct array *a) {
     return l;
 }
 
-/* Its level's memory is the whole one's. 0: it is not this context's own to give. */
+/* Removes the context's array. Returns its address, or 0 for a level, whose memory belongs to the
+ * mipmapped array, and for arrays of other contexts. */
 static uint64_t release(struct array *a, uint32_t owner) {
     uint64_t addr = 0;
     lock_enter(&array_lock);

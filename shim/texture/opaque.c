@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Most programs have none: these pay for a look at a number.
+ * Most programs have no such array: for them a lookup costs one load.
  */
 #include "shim/texture/opaque.h"
 
@@ -28,7 +28,7 @@ static int remember(uint64_t addr, uint64_t bytes) {
     return err;
 }
 
-/* How long it was. */
+/* Removes a range and returns its length. */
 static uint64_t forget(uint64_t addr) {
     lock_enter(&opaque_lock);
     const struct span *s = spans_find(&places, addr);
@@ -52,12 +52,13 @@ static struct wire_array record_of(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t le
                                .flags = d->Flags};
 }
 
-/* Meanwhile as much of the credit is nobody's, in whole granules, as blocks are. */
+/* Asks the worker for the array. Meanwhile its memory counts against the credit in whole granules,
+ * as a block's does. */
 static CUresult ask(struct wire_array *rec, uint64_t charge) {
     uint64_t granule = state.conn.device.granularity_bytes;
     uint64_t whole = (charge + granule - 1) / granule * granule;
     struct reply answer = {0};
-    mem_tell_all(); /* what was freed before makes room */
+    mem_tell_all(); /* memory freed before makes room */
     mem_segment_ask(MEM_PERSISTENT, whole);
     CUresult r = reply_call(rec, sizeof(*rec), NULL, 0, &answer);
     mem_segment_told(MEM_PERSISTENT, whole, false);
@@ -82,7 +83,7 @@ CUresult opaque_make(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, uint64_t
     return r;
 }
 
-/* The addresses are others' once the worker has been told. */
+/* Drops an array. Its addresses can be reused once the worker has been told. */
 void opaque_drop(uint64_t addr) {
     struct wire_array_drop rec = {.rec = {.op = WIRE_ARRAY_DROP}, .addr = addr};
     uint64_t bytes = forget(addr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table, by number. A number comes again when the worker has dropped its object: all that are
- * destroyed together, which waits once for all of them, when there are many or no number is left.
- * Only where each is an object of the device's does that happen within a destruction.
+ * The table by number. A number can be reused when the worker has dropped its object. All destroyed
+ * objects are dropped together, with one wait for all of them, when there are many or no number is
+ * left. A destruction itself does that only where each object belongs to the device.
  */
 #include "shim/texture/texture.h"
 
@@ -20,22 +20,23 @@
 #include "shim/memory/mem.h"
 #include "shim/table.h"
 
-#define ENDED_MOST 65536u /* destroyed objects that the worker keeps */
-#define ENDED_FEW 256u    /* where each is an object of the device's */
+#define ENDED_MOST 65536u /* most destroyed objects that the worker keeps */
+#define ENDED_FEW 256u    /* the same, where each object belongs to the device */
 
-/* A number of an object's. */
+/* The number of an object. */
 struct place {
     struct table_item item;
     struct texture *object; /* NULL: it was destroyed */
-    struct place *next;     /* in its bucket, or of those that ended */
-    uint64_t last_handle;   /* that the worker knows */
+    struct place *next;     /* next in its bucket, or in the list of destroyed ones */
+    uint64_t last_handle;   /* the handle that the worker knows */
     uint16_t generation;
 };
 
-static struct table places = {.bytes = sizeof(struct place)}; /* vacant: the worker dropped them */
+static struct table places = {
+    .bytes = sizeof(struct place)}; /* vacant numbers: the worker has dropped their objects */
 static struct place *buckets[1 << 16];
 static struct ended {
-    struct place *first; /* the worker knows these still */
+    struct place *first; /* destroyed objects that the worker still knows */
     uint32_t count;
 } ended;
 static pthread_mutex_t texture_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,15 +51,16 @@ static uint32_t most(void) {
     return table_most(WIRE_TEXTURES, WIRE_TEXTURES_FIRST);
 }
 
-/* The last one is answered when the worker has come past all that was sent before. */
+/* Drops an object. The reply to the last one comes when the worker has read everything sent before.
+ */
 static CUresult drop(const struct place *p) {
     struct wire_texture_drop rec = {.rec = {.op = WIRE_TEXTURE_DROP}, .handle = p->last_handle};
     return p->next ? submit_record(&rec, sizeof(rec), NULL, 0)
                    : reply_call(&rec, sizeof(rec), NULL, 0, NULL);
 }
 
-/* Makes destroyed ones' numbers vacant. What another thread destroys meanwhile has its turn next.
- */
+/* Frees the numbers of destroyed objects. Objects that another thread destroys meanwhile are left
+ * for the next call. */
 static CUresult reclaim(void) {
     CUresult r = CUDA_SUCCESS;
     lock_enter(&texture_lock);
@@ -116,7 +118,7 @@ static void strike(struct place *p) {
     p->object = NULL;
 }
 
-/* A texture's and a surface's may be equal. NULL: there is no such object. */
+/* Finds an object; a texture and a surface may have equal handles. NULL: there is none. */
 static struct place *find(uint64_t handle, bool surface) {
     struct place *p = *bucket_of(handle);
     while (p && (p->object->handle != handle || p->object->surface != surface))
@@ -130,7 +132,7 @@ static CUresult tell(struct wire_texture *rec, uint64_t *seen) {
     struct reply answer;
     *seen = rec->handle;
     if (!state_has_arrays()) return submit_record(rec, sizeof(*rec), NULL, 0);
-    mem_tell_all(); /* linear memory has to be there */
+    mem_tell_all(); /* linear memory must be backed first */
     CUresult r = reply_call(rec, sizeof(*rec), NULL, 0, &answer);
     if (!r) memcpy(seen, answer.data, sizeof(*seen));
     return r;
@@ -164,7 +166,7 @@ CUresult texture_create(const struct wire_texture *w, const struct texture *cont
     return r;
 }
 
-/* With the lock held. */
+/* Destroys the object. The caller holds the lock. */
 static void end(struct place *p) {
     struct texture *t = p->object;
     strike(p);
