@@ -20,14 +20,14 @@
 
 struct allocation {
     CUmemGenericAllocationHandle handle; /* 0 while the number is free */
-    uint32_t refs, shown;                /* holders of the handle; ranges that show it */
+    uint32_t refs, shown;                /* holders of the handle; address ranges that map it */
     uint64_t bytes;
-    uint64_t key[2]; /* zeros: never asked for */
-    uint64_t id;     /* never another allocation's */
+    uint64_t key[2]; /* zeros: never requested */
+    uint64_t id;     /* never the same for two allocations */
     unsigned int types;
     uint16_t generation;
-    enum mem_window window; /* of the memory that it is charged as */
-    bool busy;              /* the worker is being asked for it */
+    enum mem_window window; /* the window whose credit it counts against */
+    bool busy;              /* a request to the worker is in flight */
 };
 
 static struct allocation allocations[WIRE_SEGMENTS];
@@ -64,7 +64,7 @@ static void end_if_unused(struct allocation *a) {
     a->handle = 0;
 }
 
-/* One that this process has already. */
+/* Finds an allocation that this process has already. */
 static struct allocation *find_key(const uint64_t *key) {
     for (uint32_t i = 0; i < limit; i++) {
         struct allocation *a = &allocations[i];
@@ -73,9 +73,9 @@ static struct allocation *find_key(const uint64_t *key) {
     return NULL;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-/* `last`: a limit that refuses it is said. */
+/* Sends the request. `last`: report a limit that refuses it. */
 static CUresult ask(struct wire_segment *rec, struct wire_segment_reply *out, bool last) {
     struct reply answer = {0};
     mem_tell_all();
@@ -86,7 +86,7 @@ static CUresult ask(struct wire_segment *rec, struct wire_segment_reply *out, bo
     return r;
 }
 
-/* What pools and windows keep for later makes room. */
+/* Asks, and once more after giving back the memory that pools and windows have in reserve. */
 static CUresult ask_twice(const struct wire_segment *rec, struct wire_segment_reply *out) {
     struct wire_segment first = *rec, second = *rec;
     CUresult r = ask(&first, out, false);
@@ -103,7 +103,7 @@ static uint32_t begin(void) {
     return number;
 }
 
-/* The number is an allocation's, or free again. */
+/* Makes the number an allocation's, or frees it. */
 static CUmemGenericAllocationHandle settle(uint32_t number, CUresult r, uint64_t bytes,
                                            const uint64_t *key, unsigned int types) {
     struct allocation *a = &allocations[number];
@@ -136,7 +136,7 @@ CUresult allocation_make(enum mem_window window, uint64_t bytes, unsigned int ty
     mem_segment_ask(window, bytes);
     CUresult r = ask_twice(&rec, NULL);
     mem_segment_told(window, bytes, !r);
-    allocations[number].window = window; /* the number is ours alone until it is settled */
+    allocations[number].window = window; /* no other thread uses the number until it is settled */
     CUmemGenericAllocationHandle made = settle(number, r, bytes, none, types);
     if (!r) *handle = made;
     return r;
@@ -171,7 +171,7 @@ CUresult allocation_open(const uint64_t *key, unsigned int types,
     return r;
 }
 
-/* It was asked for before, or the allocation was opened by it. */
+/* True when the key is known: it was requested before, or the allocation was opened by it. */
 static bool known_key(CUmemGenericAllocationHandle handle, uint64_t *key) {
     lock_enter(&allocation_lock);
     const struct allocation *a = find(handle);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The records are kept in an array, which is empty whenever all were sent: it begins anew then.
+ * Stores the records in an array, which restarts at its beginning when all were sent.
  */
 #include "shim/memory/backlog.h"
 
@@ -18,15 +18,15 @@ union record {
     struct wire_segment segment;
 };
 
-/* Guarded by the lock of the books. */
+/* Protected by the lock of the allocators (mem.c). */
 static struct {
     union record *records;
     uint32_t first, count, cap;
-    uint32_t backs; /* MEM_BACK, MEM_SHOW, HOST_SHOW: memory that the worker does not know of */
+    uint32_t backs; /* pending MEM_BACK, MEM_SHOW, HOST_SHOW: memory the worker does not know yet */
 } backlog;
 static __thread bool must_tell __attribute__((tls_model("initial-exec")));
 
-/* A program without memory for this has none for its own calls either. */
+/* Stores a record. A program without memory for this has none for its own calls either. */
 static void keep_back(const union record *rec) {
     if (backlog.count == backlog.cap) {
         uint32_t cap = backlog.cap ? backlog.cap * 2 : 64;
@@ -69,7 +69,7 @@ void backlog_need_memory(void) {
     must_tell |= backlog.backs > 0;
 }
 
-/* With the lock of the books held. True when nothing is left. */
+/* Sends the stored records; true when none is left. The caller holds the lock of the allocators. */
 static bool send_kept(uint64_t *credit) {
     while (backlog.first < backlog.count) {
         union record *rec = &backlog.records[backlog.first];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bins of freed blocks by capacity, newest last: what was freed last is warm.
+ * Bins of freed blocks by capacity, the newest last: the latest freed block is likely in the cache.
  */
 #include "shim/memory/bins.h"
 

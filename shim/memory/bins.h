@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Freed blocks of a stream-ordered pool. A block that was freed in a stream is free at once for
- * that stream, because whatever uses it next runs later there; for others when the stream has come
- * so far. Pure: how far streams are is asked through a function. Not thread-safe: the caller locks.
+ * Freed blocks of a stream-ordered pool. A block freed in a stream is free at once for that stream,
+ * because its next use runs later there; for other streams, when that stream has completed the
+ * block's last use. Pure: a function tells the progress of streams. Not thread-safe: the caller
+ * locks.
  */
 #ifndef SHIM_MEMORY_BINS_H
 #define SHIM_MEMORY_BINS_H
@@ -21,22 +22,22 @@ struct bins {
         uint64_t capacity;
         struct bins_block *blocks;
         uint32_t count, cap;
-    } * bins; /* one a capacity; programs use few */
+    } * bins; /* one for each capacity; programs use few */
     uint32_t count, cap;
-    uint64_t bytes; /* kept */
+    uint64_t bytes; /* bytes in all bins */
 };
 
 typedef bool (*bins_done)(uint32_t stream, uint64_t seq);
 
 void bins_finish(struct bins *b);
 
-/* 0 or -ENOMEM; then the block is not kept. */
+/* Returns 0 or -ENOMEM; then the block is not stored. */
 int bins_put(struct bins *b, const struct bins_block *block);
 
-/* A block of exactly `capacity` that `stream` may use now; false when none. */
+/* Takes a block of exactly `capacity` that `stream` may use now; false when there is none. */
 bool bins_take(struct bins *b, uint64_t capacity, uint32_t stream, bins_done done, uint64_t *addr);
 
-/* Any block whose last use is complete, for giving its memory back; false when none. */
+/* Takes any block whose last use is complete, to free its memory; false when there is none. */
 bool bins_reclaim(struct bins *b, bins_done done, struct bins_block *out);
 
 #endif

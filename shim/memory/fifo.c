@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA keeps a call's arguments in its FIFO, and formats them later; here the text itself is kept,
- * which may take more. So the ring has more room than the limit says.
+ * CUDA stores a call's arguments in its FIFO, and formats them later; here the text itself is
+ * stored, which may be longer. So the ring has more room than the limit says.
  */
 #include "shim/memory/fifo.h"
 
@@ -19,12 +19,13 @@
 #include "shim/memory/mem.h"
 
 #define TEXT_TIMES 4u
-#define TEXT_MORE (64ull << 20) /* at most so much more */
-#define WINDOW_PARTS 16u        /* of the host window a FIFO that nobody set takes one at most */
+#define TEXT_MORE (64ull << 20) /* most bytes added to a limit */
+#define WINDOW_PARTS 16u        /* a default FIFO takes at most this part of the host window */
 
-static _Atomic uint64_t fifo_limit; /* for which the ring is, or could not be made; 0: none was */
-static uint64_t ring;               /* its address; 0: the completion page's */
-static bool busy;                   /* somebody changes it */
+static _Atomic uint64_t
+    fifo_limit;       /* the limit that the ring has, or was refused; 0: no ring was made */
+static uint64_t ring; /* address of the ring; 0: the one in the completion page */
+static bool busy;     /* a thread is changing it */
 static pthread_mutex_t fifo_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t room_for(uint64_t limit) {
@@ -40,7 +41,8 @@ static bool try_begin(void) {
     return mine;
 }
 
-/* No lock may be held while the worker is asked. Hardly ever do two threads change it at once. */
+/* Begins a change. The worker is asked without any lock; two threads hardly ever change the FIFO at
+ * once. */
 static void begin(void) {
     while (!try_begin())
         sched_yield();
@@ -53,7 +55,7 @@ static void end(void) {
 }
 
 /* Moves the output of the old ring to a new one. A thread that copies from the old one meanwhile
- * finds that out. */
+ * detects that. */
 static CUresult replace(uint64_t bytes) {
     uint64_t made, old = ring;
     CUresult r = mem_take(MEM_OWN, CTX_PRIMARY, 0, bytes, &made);

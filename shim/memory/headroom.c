@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All that the program could hold, at the latest look, bounds what it is told at the next.
+ * The total that the program could have at one call limits what the next call reports.
  */
 #include "shim/memory/headroom.h"
 
@@ -12,15 +12,15 @@
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
-#define SHOWN_SINCE 9 /* minor version of the protocol */
+#define SHOWN_SINCE 9 /* first minor version of the protocol that reports it */
 
 static struct {
     uint64_t most;     /* bytes in all */
-    uint32_t refusals; /* when that was found */
+    uint32_t refusals; /* value of mem_refusals at that time */
 } seen;
 static pthread_mutex_t headroom_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The worker reads no record of a job that waits for admission. */
+/* Waits for admission: the worker reads no record of a waiting job. */
 static CUresult await_admission(void) {
     const struct wire_obtainable *o = &state.conn.completion->obtainable;
     struct wire_ping rec = {.rec = {.op = WIRE_PING}};
@@ -28,7 +28,7 @@ static CUresult await_admission(void) {
     return shown ? CUDA_SUCCESS : reply_call(&rec, sizeof(rec), NULL, 0, NULL);
 }
 
-/* With the lock held. */
+/* Returns a steady number of free bytes. The caller holds the lock. */
 static uint64_t steady(uint64_t used, uint64_t most) {
     uint32_t refusals = atom_load_relaxed(&mem_refusals);
     if (!used || used > seen.most || refusals != seen.refusals || most < seen.most)
@@ -39,7 +39,7 @@ static uint64_t steady(uint64_t used, uint64_t most) {
 
 CUresult headroom_look(uint64_t *free_bytes) {
     uint64_t total = state.conn.device.memory_bytes, used;
-    if (state.conn.minor < SHOWN_SINCE) { /* an older daemon does not say */
+    if (state.conn.minor < SHOWN_SINCE) { /* an older daemon does not report it */
         used = mem_used();
         *free_bytes = used < total ? total - used : 0;
         return CUDA_SUCCESS;

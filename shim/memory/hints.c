@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges in ascending order, each with one value of every kind. Where there is none, nothing was
- * said.
+ * Ranges in ascending order, each with one value of every kind. Addresses outside of them have no
+ * hint.
  */
 #include "shim/memory/hints.h"
 
@@ -21,7 +21,7 @@ static struct range *ranges;
 static uint32_t count, cap;
 static pthread_mutex_t hints_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The first that ends behind `addr`; `count` when none does. */
+/* Returns the first range that ends behind `addr`; `count` when there is none. */
 static uint32_t lower_bound(uint64_t addr) {
     uint32_t lo = 0, hi = count;
     while (lo < hi) {
@@ -44,14 +44,14 @@ static bool reach(uint32_t more) {
     return true;
 }
 
-/* There is room. */
+/* Inserts a range; the array has room for it. */
 static void insert(uint32_t at, const struct range *r) {
     memmove(ranges + at + 1, ranges + at, (count - at) * sizeof(*ranges));
     ranges[at] = *r;
     count++;
 }
 
-/* No range goes beyond `at` on both sides. There is room for one more. */
+/* Splits a range at `at`, if one contains it; the array has room for one more. */
 static void cut(uint64_t at) {
     uint32_t i = lower_bound(at);
     if (i == count || ranges[i].addr >= at) return;
@@ -61,7 +61,7 @@ static void cut(uint64_t at) {
     insert(i + 1, &right);
 }
 
-/* How many ranges it takes to fill the gaps of [addr, end). */
+/* Counts the ranges needed to fill the gaps of [addr, end). */
 static uint32_t count_gaps(uint64_t addr, uint64_t end) {
     uint32_t gaps = 0;
     for (uint32_t i = lower_bound(addr); addr < end; i++) {
@@ -111,7 +111,7 @@ bool hints_get(uint64_t addr, uint64_t bytes, enum hint kind, uint64_t *value) {
     return equal;
 }
 
-/* Without memory to cut them, ranges that go beyond are forgotten whole. */
+/* Removes hints. Without memory to split ranges, those that reach beyond are removed completely. */
 void hints_forget(uint64_t addr, uint64_t bytes) {
     lock_enter(&hints_lock);
     if (reach(2)) {

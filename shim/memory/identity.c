@@ -11,16 +11,16 @@
 #include "shim/lock.h"
 #include "shim/memory/spans.h"
 
-static struct spans records; /* access: SYNC_MEMOPS is set */
+static struct spans records; /* `access`: SYNC_MEMOPS is set */
 static _Atomic uint64_t last_id;
-static _Atomic uint32_t known, synchronous; /* records; those of them with SYNC_MEMOPS */
+static _Atomic uint32_t known, synchronous; /* number of records, and of those with SYNC_MEMOPS */
 static pthread_mutex_t identity_lock = PTHREAD_MUTEX_INITIALIZER;
 
 uint64_t identity_next(void) {
     return atom_add_relaxed(&last_id, 1) + 1;
 }
 
-/* With the lock held. */
+/* Removes the records of a range. The caller holds the lock. */
 static void forget(uint64_t addr, uint64_t bytes) {
     uint32_t first, count = spans_overlapping(&records, addr, bytes, &first);
     for (uint32_t i = first; i < first + count; i++)
@@ -29,8 +29,8 @@ static void forget(uint64_t addr, uint64_t bytes) {
     atom_store_relaxed(&known, records.count);
 }
 
-/* With the lock held. A record of another extent is of an allocation that was freed. NULL: no
- * memory. */
+/* Returns the allocation's record; NULL: out of memory. A record of another extent belongs to an
+ * allocation that was freed. The caller holds the lock. */
 static struct span *record_of(uint64_t addr, uint64_t bytes) {
     struct span *s = spans_find(&records, addr);
     if (s && s->addr == addr && s->bytes == bytes) return s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Facts of an allocation that its address does not tell: its buffer id and whether synchronous
- * operations on it always synchronize. A program that reads or sets neither pays for one load an
- * allocation. Any thread; the lock is a leaf.
+ * Properties of an allocation that its address does not tell: its buffer id, and whether
+ * synchronous operations on it always synchronize. A program that uses neither pays one load for
+ * each allocation. Any thread; no other lock is taken under this one.
  */
 #ifndef SHIM_MEMORY_IDENTITY_H
 #define SHIM_MEMORY_IDENTITY_H
@@ -10,19 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A number that this process has not been given before, from 1. */
+/* Returns a number from 1 on that this process has not used before. */
 uint64_t identity_next(void);
 
-/* The id of the allocation [addr, addr + bytes): the same on every call until identity_forget, and
- * never that of another allocation. 0: no memory. */
+/* Returns the id of the allocation [addr, addr + bytes): the same on every call until
+ * identity_forget, and never that of another allocation. 0: out of memory. */
 uint64_t identity_of(uint64_t addr, uint64_t bytes);
 
-/* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation. False: no memory, and nothing changed. */
+/* Sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation. False: out of memory, nothing changed.
+ */
 bool identity_set_sync(uint64_t addr, uint64_t bytes, bool sync);
 /* True if SYNC_MEMOPS is set for the allocation that contains `addr`. */
 bool identity_sync(uint64_t addr);
 
-/* The range belongs to a new allocation from now on. */
+/* Called when the range belongs to a new allocation. */
 void identity_forget(uint64_t addr, uint64_t bytes);
 
 #endif

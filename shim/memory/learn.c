@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks stand in a queue in the order of their birth, found by address through chains. A boundary
- * judges those at its front that lived in the iteration before it; a freed block stays until then,
- * for the boundary can have come before it was freed. When the queue is full, the oldest is given
- * up.
+ * Blocks are in a queue in the order of their allocation, and are found by address through chains.
+ * A boundary judges the blocks at its front that were alive in the iteration before it. A freed
+ * block stays until then, because the boundary may have come before the free. When the queue is
+ * full, the oldest block is dropped.
  *
- * Keys are kept in sets of a few; the one that was not looked up for longest makes room.
+ * Keys are stored in small sets; a new key replaces the one that was not looked up for longest.
  */
 #include "shim/memory/learn.h"
 
@@ -17,15 +17,15 @@
 #define SETS (LEARN_KEYS / WAYS)
 #define CHAINS LEARN_BLOCKS
 #define NONE UINT32_MAX
-/* Iterations in a row within which a key's blocks lived, until they are believed to. */
+/* A key becomes ephemeral after its blocks lived within one iteration this many times in a row. */
 #define PROOFS 2u
 
 enum verdict { VERDICT_NONE, VERDICT_EPHEMERAL, VERDICT_PERSISTENT };
 
 struct key {
     uint64_t key;
-    uint64_t looked; /* when, by the clock of lookups; 0: the entry is free */
-    uint64_t proved; /* boundaries found when its blocks lived within an iteration last */
+    uint64_t looked; /* time of the last lookup, by the clock of lookups; 0: the entry is free */
+    uint64_t proved; /* boundaries at the last time that its blocks lived within an iteration */
     enum verdict verdict;
     uint32_t proofs;
 };
@@ -34,10 +34,10 @@ enum life { LIFE_SETTLED, LIFE_ALIVE, LIFE_DEAD };
 
 struct block {
     uint64_t addr, key;
-    uint64_t born, died; /* announcements made until then, its own among them */
-    uint64_t written;    /* the same, when the program first wrote to it; 0: never */
-    uint64_t boundaries; /* known when it was born */
-    uint32_t chain;      /* next of its chain, while alive */
+    uint64_t born, died; /* announcements made at allocation and at free, its own included */
+    uint64_t written;    /* announcements when the program first wrote to the block; 0: never */
+    uint64_t boundaries; /* boundaries known when it was allocated */
+    uint32_t chain;      /* next block in its chain, while alive */
     bool ephemeral;
     enum life life;
 };
@@ -46,7 +46,7 @@ struct learn {
     uint64_t uses; /* announcements made */
     uint64_t boundaries;
     uint64_t clock;
-    uint64_t first, next; /* of the queue: numbers, index = number % LEARN_BLOCKS */
+    uint64_t first, next; /* queue positions; the index is position % LEARN_BLOCKS */
     uint32_t chains[CHAINS];
     struct key keys[LEARN_KEYS];
     struct block blocks[LEARN_BLOCKS];
@@ -170,8 +170,9 @@ void learn_written(struct learn *l, uint64_t addr) {
     if (b && !b->written) b->written = l->uses;
 }
 
-/* The program has waited, so each boundary before this death is known; at the birth some of those
- * before it may not have been, but hardly two. */
+/* Judges by the number of boundaries in the block's life. The program has waited, so each boundary
+ * before the free is known. At the allocation one boundary may have been unknown, but hardly two.
+ */
 static void judge_by_count(struct learn *l, struct block *b) {
     uint64_t passed = l->boundaries - b->boundaries;
     if (passed == 1) return;
@@ -193,9 +194,9 @@ void learn_died(struct learn *l, uint64_t addr) {
 
 /* ---- boundaries ------------------------------------------------------------------------------ */
 
-/* Certainly born before the last launch before the boundary. A block that is not announced has its
- * place between two that are; where the launch lies between the same two, only the count of
- * boundaries can tell. */
+/* True for a block that was certainly allocated before the boundary's last launch. A block that is
+ * not announced lies between two announcements. If the launch lies between the same two, only the
+ * count of boundaries can decide. */
 static bool before(const struct learn *l, const struct block *b, uint64_t filled) {
     if (b->ephemeral) return b->born <= filled;
     return b->born < filled || l->boundaries - b->boundaries >= 2;
@@ -218,7 +219,7 @@ void learn_boundary(struct learn *l, uint64_t boundaries, uint64_t uses, uint64_
         if (b->life != LIFE_SETTLED && !before(l, b, filled)) break;
         judge(l, b, uses);
     }
-    /* Input that was fetched ahead. */
+    /* Input that was fetched ahead of its iteration. */
     for (uint64_t i = l->first; i < l->next && numbered(l, i)->born <= uses; i++) {
         struct block *b = numbered(l, i);
         if (b->ephemeral && b->written && b->written <= uses) judge(l, b, uses);

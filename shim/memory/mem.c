@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The windows' allocators. A round trip to the worker happens only when a granule is needed that
- * has no memory yet and is beyond the credit; nothing is locked meanwhile.
+ * The windows' allocators. A round trip to the worker happens only for a granule that has no memory
+ * yet and exceeds the credit; no lock is held meanwhile.
  *
- * Blocks of the ephemeral window are announced when they are handed out and when they are freed, in
- * order with the launches: so the worker knows what is alive at the end of an iteration. The lock
- * makes the announcements' order that of the books.
+ * Blocks of the ephemeral window are announced to the worker when they are allocated and freed, in
+ * order with the launches, so that it knows which are alive at the end of an iteration. The lock
+ * puts the announcements in the order of the allocators' changes.
  */
 #include "shim/memory/mem.h"
 
@@ -25,7 +25,7 @@
 #include "shim/memory/learn.h"
 #include "shim/memory/vmem.h"
 
-/* Empty granules that are kept, in each window: enough for a loop that frees what it allocates. */
+/* Empty granules that each window keeps backed: enough for a loop that frees what it allocates. */
 #define MEM_DEVICE_CACHE (64ull << 20)
 #define MEM_HOST_CACHE (64ull << 20)
 #define MEM_HOST_GRANULE (2ull << 20)
@@ -35,12 +35,12 @@ __thread struct mem_thread mem_self;
 static struct vmem device[MEM_WINDOWS], host;
 static struct learn *lifetimes;
 _Atomic uint32_t mem_refusals;
-static uint64_t segment_bytes[MEM_WINDOWS]; /* held, and asked for; of arrays too */
-/* Of these: the worker has yet to say, so that its credit is none. */
+static uint64_t segment_bytes[MEM_WINDOWS]; /* held and requested bytes; includes arrays */
+/* The part of these that the worker has not answered yet: its credit does not count them. */
 static uint64_t asked_bytes[MEM_WINDOWS];
 static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A tag holds what a mem_block says beyond its range. */
+/* Packs the members of a mem_block beyond its range into a tag. */
 static uint32_t tag_of(enum mem_kind kind, uint32_t owner, uint32_t detail) {
     return (uint32_t)kind | owner << 8 | detail << 16;
 }
@@ -57,7 +57,7 @@ void mem_tell_all(void) {
     backlog_send_all(&mem_lock);
 }
 
-/* ---- what lies behind the windows ------------------------------------------------------------ */
+/* ---- backing memory of the windows ----------------------------------------------------------- */
 
 static void device_back(void *arg, uint64_t addr, uint64_t bytes) {
     backlog_tell(WIRE_MEM_BACK, addr, bytes);
@@ -67,7 +67,7 @@ static void device_unback(void *arg, uint64_t addr, uint64_t bytes) {
     backlog_tell(WIRE_MEM_UNBACK, addr, bytes);
 }
 
-static struct reply refusal; /* the latest, with the lock held */
+static struct reply refusal; /* the latest refusal; protected by the lock */
 
 static void note_refusal(uint64_t bytes, const struct reply *answer) {
     mem_self.refused_bytes = bytes;
@@ -87,13 +87,13 @@ CUresult mem_refused(CUresult r) {
     return r;
 }
 
-/* Beyond the credit. With no lock held; what the books said before goes first. */
+/* Asks for memory beyond the credit. The caller holds no lock; earlier records are sent first. */
 static bool ask_worker(uint64_t addr, uint64_t bytes) {
     struct wire_mem rec = {.rec = {.op = WIRE_MEM_BACK}, .addr = addr, .bytes = bytes};
     struct reply answer = {0};
     mem_tell_all();
     CUresult r = reply_call(&rec, sizeof(rec), NULL, 0, &answer);
-    /* A device that is full is the program's affair; a limit it cannot know of. */
+    /* A full device is the program's own concern; it cannot know of a limit. */
     if (r && answer.bytes) note_refusal(bytes, &answer);
     return r == CUDA_SUCCESS;
 }
@@ -112,12 +112,12 @@ bool mem_host_is_pinned(void) {
     return state.conn.device.flags & WIRE_DEVICE_HOST;
 }
 
-/* The window is a sparse file: its pages come by being touched. */
+/* The window is a sparse file, whose pages are allocated when they are touched. */
 static void host_back(void *arg, uint64_t addr, uint64_t bytes) {
     if (mem_host_is_pinned()) backlog_tell(WIRE_HOST_SHOW, addr, bytes);
 }
 
-/* What a device has pinned would go on to show it the pages of before. */
+/* Punching a hole in memory that a device has pinned would leave the old pages on the device. */
 static void host_unback(void *arg, uint64_t addr, uint64_t bytes) {
     int saved = errno;
     if (mem_host_is_pinned()) return;
@@ -165,7 +165,7 @@ static void born(const struct vmem *v, uint64_t addr, uint64_t bytes, uint64_t k
     if (ephemeral) backlog_tell(WIRE_MEM_USE, addr, bytes);
 }
 
-/* What iterations have taught since. */
+/* Applies the boundaries that the worker has found since. */
 static void learn(void) {
     const struct wire_completion *comp = state.conn.completion;
     uint64_t boundaries = atom_load_acquire(&comp->boundaries);
@@ -173,7 +173,7 @@ static void learn(void) {
                    atom_load_relaxed(&comp->boundary_filled));
 }
 
-/* A block that a pool keeps has died before. */
+/* Notes a free. A block that a pool keeps was freed before. */
 static void died(const struct vmem *v, const struct vmem_block *b) {
     if (v == &host || kind_of(b->tag) == MEM_POOL_FREE) return;
     learn();
@@ -186,7 +186,7 @@ struct mem_place mem_place(uint64_t bytes, uint32_t stream) {
     bool ephemeral = stream != LEARN_NO_STREAM;
     struct mem_place place = {.window = ephemeral ? MEM_EPHEMERAL : MEM_PERSISTENT};
     mem_self.previous_bytes = bytes;
-    /* Jobs without iterations need not pay for them. */
+    /* Jobs without iterations do not pay for learning. */
     if (atom_load_relaxed(&state.conn.completion->boundaries) == 0) return place;
     place.key = learn_key(bytes, stream, &mem_self.latest, previous);
     lock_enter(&mem_lock);
@@ -205,7 +205,7 @@ static CUresult result_of(int err) {
     return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Once: whoever ignores the result shall know at least. */
+/* Logs a full host window once, for programs that ignore the error. */
 static void say_host_full(uint64_t bytes) {
     static _Atomic uint32_t said;
     if (atom_exchange(&said, 1)) return;
@@ -249,7 +249,7 @@ CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint
         err = vmem_settle(v, &ask, granted, addr);
     }
     if (!err) born(v, *addr, bytes, place->key);
-    backlog_need_memory(); /* it may lie in what another thread has yet to tell */
+    backlog_need_memory(); /* it may lie in memory whose record another thread has not sent yet */
     lock_leave(&mem_lock);
     if (!err) identity_forget(*addr, bytes);
     mem_tell();
@@ -394,7 +394,7 @@ static struct mem_block describe(const struct vmem *v, const struct vmem_block *
     };
 }
 
-/* Managed variables are the worker's to place: to this side they are one block. */
+/* The worker places managed variables: to this library they are one block. */
 static bool find_variable(uint64_t addr, struct mem_block *out) {
     const struct wire_windows *w = &state.conn.windows;
     uint64_t bytes = WIRE_MANAGED_BYTES(w->host_bytes);
@@ -428,8 +428,8 @@ uint64_t mem_capacity(uint64_t bytes, bool of_device) {
     return vmem_capacity(of_device ? &device[MEM_PERSISTENT] : &host, bytes);
 }
 
-/* With the lock held. Bytes that are not taken of so many granules that the window could have;
- * `beside`: bytes that are taken without an address in it. */
+/* Returns the bytes free out of `granules` granules of the window. `beside`: bytes used without an
+ * address in it. The caller holds the lock. */
 static uint64_t free_bytes(enum mem_window window, uint64_t granules, uint64_t beside) {
     uint64_t granule = state.conn.device.granularity_bytes;
     uint64_t taken = device[window].used_granules * granule + beside;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Most programs have none: these pay for a look at a number.
+ * Most programs have no such block: for them a lookup costs one load.
  */
 #include "shim/memory/placed.h"
 
@@ -11,7 +11,7 @@
 #include "shim/memory/identity.h"
 #include "shim/memory/spans.h"
 
-static struct spans blocks; /* tag: the owner */
+static struct spans blocks; /* `tag`: the owner */
 static _Atomic uint32_t known;
 static pthread_mutex_t placed_lock = PTHREAD_MUTEX_INITIALIZER;
 

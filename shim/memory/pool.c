@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pools. The first of each home are the default ones and cannot be destroyed. A destroyed pool goes
- * on until its last block is freed, as CUDA promises.
+ * Pools. The first one of each home is the default pool and cannot be destroyed. A destroyed pool
+ * lives until its last block is freed, as CUDA promises.
  *
- * What a block is, and whose, the window's allocator knows (mem.h): MEM_POOLED or MEM_POOL_FREE, of
- * which pool. The bins only find those that are free by their capacity, and know until when each is
- * in use; a pool counts bytes, for its bounds and attributes.
+ * The window's allocator (mem.h) knows the kind and owner of a block: MEM_POOLED or MEM_POOL_FREE,
+ * and its pool. The bins only find free blocks by capacity, and know until when each is in use. A
+ * pool counts bytes, for its limits and attributes.
  */
 #include "shim/memory/pool.h"
 
@@ -22,34 +22,35 @@
 #include "shim/memory/bins.h"
 #include "shim/table.h"
 
-#define GROWTH (32ull << 20) /* bytes by which CUDA's pools grow, and programs see them do so */
+#define GROWTH                                                                        \
+    (32ull << 20) /* growth step of CUDA's pools in bytes, which programs can observe \
+                   */
 
 struct pool {
     struct table_item item;
     CUmemoryPool handle; /* NULL while the slot is free */
     enum pool_home home;
-    bool lets_device; /* as the program said */
+    bool lets_device; /* the access that the program set for the device */
     uint16_t generation;
-    bool dying; /* destroyed; blocks are still out */
+    bool dying; /* destroyed, but some blocks are still in use */
     struct bins kept[MEM_WINDOWS];
     uint64_t threshold, max_bytes;
-    uint64_t used, used_high,
-        reserved_high;   /* bytes; used: capacities of the blocks that are out */
-    int reuse[4];        /* CU_MEMPOOL_ATTR_REUSE_*, by number */
-    CUmemLocation place; /* as the program said */
-    unsigned int types;  /* by which other processes may have it */
-    bool imported;       /* another process's */
-    uint64_t key[2];     /* of both */
+    uint64_t used, used_high, reserved_high; /* bytes; used: capacities of the blocks in use */
+    int reuse[4];                            /* CU_MEMPOOL_ATTR_REUSE_*, by number */
+    CUmemLocation place;                     /* the place that the program named */
+    unsigned int types;                      /* handle types by which other processes may have it */
+    bool imported;                           /* imported from another process */
+    uint64_t key[2];                         /* key of an exportable or imported pool */
 };
 
-static struct pool early[TABLE_BLOCK]; /* of which the first are there from the start */
+static struct pool early[TABLE_BLOCK]; /* the default pools exist from the start */
 static struct table pools = {
     .bytes = sizeof(struct pool), .blocks = {(char *)early}, .limit = POOL_HOMES};
 static uint32_t chosen[POOL_HOMES] = {POOL_OF_DEVICE, POOL_OF_HOST, POOL_MANAGED};
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint64_t kept_bytes; /* of all pools: a look before taking the lock */
+static _Atomic uint64_t kept_bytes; /* bytes kept by all pools, read before taking the lock */
 
-/* Of pools that the program made no other. */
+/* The places of the default pools. */
 static const CUmemLocationType first_places[POOL_HOMES] = {
     [POOL_OF_DEVICE] = CU_MEM_LOCATION_TYPE_DEVICE,
     [POOL_OF_HOST] = CU_MEM_LOCATION_TYPE_HOST,
@@ -79,7 +80,7 @@ static void start(struct pool *p, enum pool_home home, uint64_t max_bytes) {
     p->handle = (CUmemoryPool)(uintptr_t)handle_make(HANDLE_POOL, generation, index_of(p));
 }
 
-/* With the lock held. */
+/* Starts the default pools. The caller holds the lock. */
 static void start_defaults(void) {
     if (early[POOL_OF_DEVICE].handle) return;
     for (uint32_t i = 0; i < POOL_HOMES; i++) {
@@ -122,7 +123,7 @@ static uint64_t reserved(const struct pool *p) {
     return p->used + kept(p);
 }
 
-/* As programs are told it. */
+/* The reserved bytes that programs are told. */
 static uint64_t reserved_shown(const struct pool *p) {
     return (reserved(p) + GROWTH - 1) / GROWTH * GROWTH;
 }
@@ -142,8 +143,8 @@ static bool reclaim(struct pool *p, struct bins_block *out) {
            bins_reclaim(&p->kept[MEM_PERSISTENT], submit_done, out);
 }
 
-/* With the lock held: complete blocks leave until no more than `keep` bytes are reserved, as
- * programs are told it. */
+/* Frees complete blocks until at most `keep` bytes are reserved, as programs are told it. The
+ * caller holds the lock. */
 static bool shrink(struct pool *p, uint64_t keep) {
     struct bins_block block;
     bool any = false;
@@ -214,7 +215,7 @@ void pool_release(uint32_t owner) {
 
 /* ---- allocating ------------------------------------------------------------------------------ */
 
-/* With the lock held: within the pool's bound, from now on out. */
+/* Counts a block as used, within the pool's limit. The caller holds the lock. */
 static CUresult charge(struct pool *p, uint64_t bytes, uint64_t capacity) {
     if (p->home == POOL_OF_DEVICE && mem_is_beyond(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     if (p->max_bytes && p->used + capacity > p->max_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -232,13 +233,13 @@ static void note_high(struct pool *p) {
     if (reserved_shown(p) > p->reserved_high) p->reserved_high = reserved_shown(p);
 }
 
-/* Freed by a call that waited: pools that may not look whether other streams are done give away no
- * other memory of other streams. */
+/* True for a block freed by a call that waited. A pool without opportunistic reuse takes no other
+ * block that was freed in another stream. */
 static bool is_unused(uint32_t stream, uint64_t seq) {
     return stream == STREAM_LEGACY && seq == 0;
 }
 
-/* With the lock held. */
+/* Takes a kept block. The caller holds the lock. */
 static bool take_kept(struct pool *p, uint64_t bytes, const struct mem_place *place,
                       uint32_t stream, uint64_t *addr) {
     uint64_t capacity = capacity_in(p, bytes);
@@ -250,14 +251,14 @@ static bool take_kept(struct pool *p, uint64_t bytes, const struct mem_place *pl
     return true;
 }
 
-/* A pool as it was when the lock was left. */
+/* Identifies a pool as of the moment when the lock was released. */
 struct life {
     enum pool_home home;
     uint16_t generation;
 };
 
-/* Without the lock, for the worker may have to be asked; the pool was charged. Where it ended
- * meanwhile with its context, so did the block. */
+/* Allocates a new block without the lock, because the worker may be asked; the pool was charged. If
+ * the pool ended meanwhile with its context, so did the block. */
 static CUresult take_new(struct pool *p, const struct life *was, uint64_t bytes,
                          const struct mem_place *place, uint64_t *addr) {
     uint32_t index = index_of(p);
@@ -281,7 +282,7 @@ CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *
     lock_enter(&pool_lock);
     start_defaults();
     struct pool *p = handle ? find(handle) : at(chosen[POOL_OF_DEVICE]);
-    /* What others see is no lane's, nor is memory of the host. */
+    /* Memory that other processes see is never in a lane, nor is host memory. */
     struct mem_place lasting = {.window = MEM_PERSISTENT, .key = place->key};
     if (p && (p->types || p->home != POOL_OF_DEVICE)) place = &lasting;
     CUresult r =
@@ -296,7 +297,7 @@ CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* With the lock held; NULL when there are too many. */
+/* Starts another pool; NULL when there are too many. The caller holds the lock. */
 static struct pool *start_another(enum pool_home home, uint64_t max_bytes) {
     start_defaults();
     struct pool *p = table_take(&pools, TABLE_MOST);
@@ -307,7 +308,7 @@ static struct pool *start_another(enum pool_home home, uint64_t max_bytes) {
     return p;
 }
 
-/* With the lock held: one that hands nothing out and keeps nothing that is complete. */
+/* Finds a pool that hands out nothing and frees every complete block. The caller holds the lock. */
 static struct pool *find_dying(void) {
     for (uint32_t i = POOL_HOMES; i < atom_load_relaxed(&pools.limit); i++) {
         struct pool *other = at(i);
@@ -324,7 +325,7 @@ CUresult pool_give_plain(const struct mem_block *b, uint32_t stream, uint64_t se
     struct pool *p = find_dying();
     if (p) {
         p->used += mem_capacity(b->bytes, b->device);
-        pooled.owner = CTX_PRIMARY; /* its own may end before the block's last use */
+        pooled.owner = CTX_PRIMARY; /* the block's own context may end before the last use */
         pooled.detail = index_of(p);
     }
     lock_leave(&pool_lock);
@@ -457,7 +458,7 @@ bool pool_known(CUmemoryPool handle) {
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* What an attribute is made of: an int or a 64-bit number inside the pool. */
+/* Sets an attribute: an int or a 64-bit number in the pool. */
 static CUresult set(struct pool *p, CUmemPool_attribute attr, const void *value) {
     uint64_t wide;
     switch (attr) {
@@ -482,7 +483,7 @@ static CUresult set(struct pool *p, CUmemPool_attribute attr, const void *value)
     }
 }
 
-/* What a pool was made with, and what of it is an int; false when it is another attribute. */
+/* Gets a property that is an int; false for any other attribute. */
 static bool get_int(const struct pool *p, CUmemPool_attribute attr, int *value) {
     switch (attr) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:

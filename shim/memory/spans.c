@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A sorted array: there are few, and they are looked up more often than changed.
+ * A sorted array: there are few ranges, and lookups are more frequent than changes.
  */
 #include "shim/memory/spans.h"
 
@@ -13,7 +13,7 @@ void spans_finish(struct spans *s) {
     *s = (struct spans){.items = NULL};
 }
 
-/* The first that ends behind `addr`; s->count when none does. */
+/* Returns the first range that ends behind `addr`; s->count when there is none. */
 static uint32_t lower_bound(const struct spans *s, uint64_t addr) {
     uint32_t lo = 0, hi = s->count;
     while (lo < hi) {
@@ -86,7 +86,7 @@ bool spans_cover(const struct spans *s, uint64_t addr, uint64_t bytes) {
 }
 
 void spans_remove(struct spans *s, uint32_t first, uint32_t count) {
-    if (!count) return; /* nothing may ever have been in it */
+    if (!count) return; /* the array may never have been allocated */
     s->count -= count;
     memmove(s->items + first, s->items + first + count, (s->count - first) * sizeof(*s->items));
 }

@@ -11,8 +11,8 @@
 
 struct span {
     uint64_t addr, bytes;
-    uint32_t tag, access; /* the caller's */
-    uint64_t id;          /* the caller's */
+    uint32_t tag, access; /* for the caller's use */
+    uint64_t id;          /* for the caller's use */
 };
 
 struct spans {
@@ -22,18 +22,19 @@ struct spans {
 
 void spans_finish(struct spans *s);
 
-/* 0, -EEXIST when it overlaps one, -ENOMEM. */
+/* Returns 0, -EEXIST when it overlaps another range, -ENOMEM. */
 int spans_add(struct spans *s, const struct span *span);
 
-/* The one that contains `addr`; NULL. Until the next change. */
+/* Returns the range that contains `addr`, or NULL. Valid until the next change. */
 struct span *spans_find(const struct spans *s, uint64_t addr);
 bool spans_overlap(const struct spans *s, uint64_t addr, uint64_t bytes);
-/* How many, from *first on, have an address in [addr, addr + bytes). */
+/* Returns how many ranges, from *first on, overlap [addr, addr + bytes). */
 uint32_t spans_overlapping(const struct spans *s, uint64_t addr, uint64_t bytes, uint32_t *first);
 
-/* How many of them, from *first on, together are exactly [addr, addr + bytes); 0: none are. */
+/* Returns how many ranges, from *first on, together are exactly [addr, addr + bytes); 0: none. */
 uint32_t spans_exactly(const struct spans *s, uint64_t addr, uint64_t bytes, uint32_t *first);
-/* Whether they leave nothing out of [addr, addr + bytes), without those whose access is 0. */
+/* True when the ranges leave no gap in [addr, addr + bytes). Ranges whose access is 0 do not count.
+ */
 bool spans_cover(const struct spans *s, uint64_t addr, uint64_t bytes);
 
 void spans_remove(struct spans *s, uint32_t first, uint32_t count);

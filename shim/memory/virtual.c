@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The books of reservations and mappings. Their lock is taken before those of allocations and of
- * memory, so that the worker hears of changes in the order in which they were made here.
+ * The tables of reservations and mappings. Their lock is taken before those of allocations and
+ * memory, so the worker hears of changes in the order in which they were made.
  */
 #include "shim/memory/virtual.h"
 
@@ -17,7 +17,7 @@
 #include "shim/memory/identity.h"
 #include "shim/memory/spans.h"
 
-static struct spans reservations, mappings; /* mappings: tag is the segment */
+static struct spans reservations, mappings; /* `tag` of a mapping: its segment */
 static pthread_mutex_t virtual_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool whole(uint64_t addr, uint64_t bytes) {
@@ -91,7 +91,7 @@ static bool unmap(uint64_t addr, uint64_t bytes) {
     return count > 0;
 }
 
-/* ---- the same, for everybody ----------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 CUresult virtual_map(uint64_t addr, uint64_t bytes, CUmemGenericAllocationHandle handle) {
     if (!whole(addr, bytes)) return CUDA_ERROR_INVALID_VALUE;

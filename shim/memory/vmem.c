@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Address allocator of a window. Size classes have two steps a doubling (1, 1.5, 2, 3, 4, 6 ...
- * times 512 bytes), up to half a granule: at most a third of a small block is lost to rounding.
+ * Address allocator of a window. Size classes have two steps for each doubling (1, 1.5, 2, 3, 4, 6
+ * ... times 512 bytes), up to half a granule: at most a third of a small block is lost to rounding.
  */
 #include "shim/memory/vmem.h"
 
@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* RESERVED: for an allocation under way, with memory or asked for; BARE: the same, not yet. TAKEN:
- * addresses that somebody else uses. */
+/* The state of a granule. RESERVED: part of an allocation in progress, with memory or with a
+ * request for it. BARE: the same, before the request. TAKEN: addresses used by vmem_reserve's
+ * callers. */
 enum kind {
     KIND_FREE,
     KIND_CACHED,
@@ -24,24 +25,24 @@ enum kind {
 };
 
 struct vmem_slab {
-    uint64_t index; /* of its granule */
+    uint64_t index; /* index of its granule */
     uint32_t class, slots, used;
     uint32_t hint;  /* no word of `free` below it has a bit set */
     uint64_t *free; /* bit set: slot is free */
     uint32_t *bytes, *tags;
     bool exposed;
-    struct vmem_slab *prev, *next; /* among the class's partial slabs */
+    struct vmem_slab *prev, *next; /* links among the class's partial slabs */
     struct vmem_slab *all_prev, *all_next;
 };
 
 struct vmem_granule {
     union {
         struct vmem_slab *slab; /* KIND_SLAB */
-        uint64_t length;        /* KIND_LARGE: granules; KIND_BODY: back to the head */
+        uint64_t length;        /* KIND_LARGE: granules; KIND_BODY: distance back to the head */
     };
     uint64_t bytes;
     uint32_t tag;
-    bool exposed; /* of a large block's head */
+    bool exposed; /* set in the head of a large block */
 };
 
 static uint64_t class_bytes(uint32_t class) {
@@ -49,7 +50,8 @@ static uint64_t class_bytes(uint32_t class) {
     return class == 0 ? VMEM_ALIGN : class % 2 ? unit * 2 : unit + unit / 2;
 }
 
-/* Classes 0, 1, 2 ...: 512, 1024, 1536, 2048, 3072 ...; VMEM_CLASSES when it is a large block. */
+/* Returns the class: 0, 1, 2 ... for 512, 1024, 1536, 2048, 3072 ... bytes; VMEM_CLASSES for a
+ * large block. */
 static uint32_t class_of(const struct vmem *v, uint64_t bytes) {
     if (bytes > v->granule / 2) return VMEM_CLASSES;
     for (uint32_t class = 0; class < VMEM_CLASSES; class ++) {
@@ -66,7 +68,7 @@ static uint64_t address(const struct vmem *v, uint64_t index) {
     return v->base + index * v->granule;
 }
 
-/* Zeroed and untouched: a window of 128 TiB costs address space only. */
+/* Maps zeroed memory that is not touched: a window of 128 TiB costs address space only. */
 static void *reserve(uint64_t bytes) {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
@@ -111,7 +113,8 @@ void vmem_finish(struct vmem *v) {
 
 /* ---- granules -------------------------------------------------------------------------------- */
 
-/* First run of `n` free granules, all of them backed if `cached_only`; v->count when none. */
+/* Returns the first run of `n` free granules, all of them backed if `cached_only`; v->count when
+ * there is none. */
 static uint64_t find_run(const struct vmem *v, uint64_t n, bool cached_only) {
     uint64_t run = 0;
     for (uint64_t i = v->lowest; i < v->count; i++) {
@@ -126,7 +129,8 @@ static uint64_t credit(const struct vmem *v) {
     return v->ops->credit ? v->ops->credit(v->arg) : UINT64_MAX;
 }
 
-/* Empty granules elsewhere must not be why somebody has to be asked. */
+/* Frees empty backed granules elsewhere if they are the reason why the request exceeds the credit.
+ */
 static void make_room(struct vmem *v, uint64_t first, uint64_t n) {
     uint64_t missing = 0, limit = credit(v);
     for (uint64_t i = first; i < first + n; i++)
@@ -135,7 +139,7 @@ static void make_room(struct vmem *v, uint64_t first, uint64_t n) {
         vmem_trim(v);
 }
 
-/* Takes `n` granules out of everybody else's sight. 0 or -ENOMEM. */
+/* Reserves `n` granules for one allocation. 0 or -ENOMEM. */
 static int reserve_run(struct vmem *v, uint64_t n, uint64_t *first) {
     if (n > v->count) return -ENOMEM;
     uint64_t at = n <= v->cached ? find_run(v, n, true) : v->count;
@@ -154,7 +158,7 @@ static int reserve_run(struct vmem *v, uint64_t n, uint64_t *first) {
     return 0;
 }
 
-/* What of the run has memory, or got it, is kept; the piece that was refused has none. */
+/* Releases a run. Granules with memory stay cached; the piece that was refused has none. */
 static void cancel_run(struct vmem *v, const struct vmem_ask *ask) {
     uint64_t refused = (ask->addr - v->base) / v->granule, n = ask->bytes / v->granule;
     for (uint64_t i = ask->first; i < ask->first + ask->count; i++) {
@@ -167,7 +171,8 @@ static void cancel_run(struct vmem *v, const struct vmem_ask *ask) {
     if (ask->first < v->lowest) v->lowest = ask->first;
 }
 
-/* Backs what of a reserved run is bare, piece by piece. 0; -EAGAIN at a piece beyond the credit. */
+/* Backs the bare part of a reserved run, piece by piece. 0; -EAGAIN at a piece beyond the credit.
+ */
 static int back_run(struct vmem *v, struct vmem_ask *ask) {
     uint64_t end = ask->first + ask->count;
     for (uint64_t i = ask->first; i < end;) {
@@ -217,7 +222,7 @@ void vmem_trim(struct vmem *v) {
     }
 }
 
-/* ---- addresses alone ------------------------------------------------------------------------- */
+/* ---- addresses without memory ---------------------------------------------------------------- */
 
 static bool all_free(const struct vmem *v, uint64_t first, uint64_t n) {
     if (first >= v->count || n > v->count - first) return false;
@@ -226,7 +231,8 @@ static bool all_free(const struct vmem *v, uint64_t first, uint64_t n) {
     return true;
 }
 
-/* The last run of `n` free granules that begins at a multiple of `align`; v->count when none. */
+/* Returns the last run of `n` free granules that begins at a multiple of `align`; v->count when
+ * there is none. */
 static uint64_t find_last(const struct vmem *v, uint64_t n, uint64_t align) {
     uint64_t run = 0;
     for (uint64_t i = v->count; i-- > 0;) {
@@ -284,7 +290,7 @@ static void all_remove(struct vmem *v, struct vmem_slab *s) {
     if (s->all_next) s->all_next->all_prev = s->all_prev;
 }
 
-/* In a reserved granule. */
+/* Creates a slab in a reserved granule. */
 static struct vmem_slab *slab_create(struct vmem *v, uint32_t class, uint64_t index) {
     struct vmem_slab *s = calloc(1, sizeof(*s));
     if (!s) return NULL;
@@ -331,7 +337,7 @@ static void small_free(struct vmem *v, struct vmem_slab *s, uint32_t slot) {
     slab_destroy(s);
 }
 
-/* The used slot of `s` that contains `addr`; s->slots when none does. */
+/* Returns the used slot of `s` that contains `addr`; s->slots when none does. */
 static uint32_t slot_at(const struct vmem *v, const struct vmem_slab *s, uint64_t addr) {
     uint64_t slot = (addr - address(v, s->index)) / class_bytes(s->class);
     if (slot >= s->slots || s->free[slot / 64] >> (slot % 64) & 1) return s->slots;
@@ -358,7 +364,7 @@ static uint64_t place_large(struct vmem *v, const struct vmem_ask *a) {
     return address(v, a->first);
 }
 
-/* Backs what is reserved, and makes the block of it. */
+/* Backs the reserved run, and makes the block in it. */
 static int go_on(struct vmem *v, struct vmem_ask *ask, uint64_t *addr) {
     uint32_t class = class_of(v, ask->wanted_bytes);
     int err = back_run(v, ask);
@@ -393,7 +399,7 @@ int vmem_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr, str
     return begin(v, ask, addr);
 }
 
-/* A refusal is asked again once, if there was something to give up for it. */
+/* After a refusal, tries once more if freeing empty granules could help. */
 int vmem_settle(struct vmem *v, struct vmem_ask *ask, bool granted, uint64_t *addr) {
     if (granted) return go_on(v, ask, addr);
     cancel_run(v, ask);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses of one window: which are in use, as what, and which granules have memory behind them.
- * Large blocks take whole granules; small ones share a granule with others of their size class, so
- * that freeing and looking up are arithmetic. Memory is asked for only when a granule is first
- * needed; a few empty granules are kept, the rest are given back. Up to a credit nobody needs to be
- * asked for it.
+ * Addresses of one window: which are in use, for what, and which granules are backed by memory.
+ * Large blocks take whole granules. Small ones share a granule with others of their size class, so
+ * that frees and lookups are arithmetic. Memory is requested only when a granule is first needed. A
+ * few empty granules stay backed; the memory of the others is freed. Up to a credit no request is
+ * needed.
  *
- * Knows nothing of workers or windows: memory within the credit comes and goes through two
- * functions; for memory beyond it vmem_alloc reserves the addresses and returns, so that the caller
- * asks without his lock. Not thread-safe: the caller locks.
+ * Independent of workers and windows: memory within the credit comes and goes through two
+ * functions. For memory beyond the credit vmem_alloc reserves the addresses and returns, so that
+ * the caller can ask without its lock. Not thread-safe: the caller locks.
  */
 #ifndef SHIM_MEMORY_VMEM_H
 #define SHIM_MEMORY_VMEM_H
@@ -20,10 +20,10 @@
 #define VMEM_CLASSES 24
 
 struct vmem_ops {
-    /* Memory for whole granules, within the credit; and back. Neither fails. */
+    /* Back whole granules with memory within the credit, and undo that. Neither fails. */
     void (*back)(void *arg, uint64_t addr, uint64_t bytes);
     void (*unback)(void *arg, uint64_t addr, uint64_t bytes);
-    /* Granules that may have memory without asking; may change at any time. NULL: any number. */
+    /* Granules that may have memory without a request; may change at any time. NULL: any number. */
     uint64_t (*credit)(void *arg);
 };
 
@@ -32,21 +32,21 @@ struct vmem_slab;
 
 struct vmem {
     uint64_t base, granule, count; /* count: granules of the window */
-    uint8_t *kinds;                /* of each granule; apart, because searches run over them */
+    uint8_t *kinds; /* state of each granule, separate because searches run over them */
     struct vmem_granule *granules;
     struct vmem_slab *partial[VMEM_CLASSES]; /* slabs with a free slot */
-    struct vmem_slab *slabs;                 /* all: leak checkers do not look into mapped tables */
-    uint64_t lowest;                         /* no granule below it is free */
-    uint64_t cached, cache_limit;            /* granules that are backed and empty */
-    uint64_t used_granules;                  /* and reserved ones */
-    uint64_t bare;                           /* of these: without memory, which nobody asked for */
+    struct vmem_slab *slabs;      /* all slabs, since leak checkers do not search mapped tables */
+    uint64_t lowest;              /* no granule below it is free */
+    uint64_t cached, cache_limit; /* granules that are backed and empty */
+    uint64_t used_granules;       /* includes reserved granules */
+    uint64_t bare;                /* the part of these without memory and without a request */
     const struct vmem_ops *ops;
     void *arg;
 };
 
 struct vmem_block {
-    uint64_t addr, bytes; /* bytes as asked for */
-    uint32_t tag;         /* the caller's */
+    uint64_t addr, bytes; /* bytes as requested */
+    uint32_t tag;         /* for the caller's use */
 };
 
 /* `granule`: a power of two >= 64 KiB that divides base and bytes. 0 or -ENOMEM. */
@@ -54,50 +54,51 @@ int vmem_init(struct vmem *v, uint64_t base, uint64_t bytes, uint64_t granule, u
               const struct vmem_ops *ops, void *arg);
 void vmem_finish(struct vmem *v);
 
-/* An allocation that waits for memory: whoever has it asks for [addr, addr + bytes) and settles. */
+/* An allocation that waits for memory: the caller requests [addr, addr + bytes), then calls
+ * vmem_settle. */
 struct vmem_ask {
     uint64_t addr, bytes;
     uint64_t wanted_bytes, first, count; /* the block; its granules */
     uint32_t tag;
-    bool again; /* empty granules were given up for it */
+    bool again; /* empty granules were freed for it already */
 };
 
-/* Aligned to VMEM_ALIGN. -EINVAL for no bytes, -ENOMEM when neither addresses nor memory remain;
- * -EAGAIN: it is `ask` now. */
+/* Allocates a block, aligned to VMEM_ALIGN. -EINVAL for 0 bytes, -ENOMEM when neither addresses nor
+ * memory remain; -EAGAIN: `ask` must be settled first. */
 int vmem_alloc(struct vmem *v, uint64_t bytes, uint32_t tag, uint64_t *addr, struct vmem_ask *ask);
 
-/* The answer: goes on with the allocation, which may have to ask for more. As vmem_alloc. */
+/* Continues the allocation with the answer to a request; another request may follow. Results as for
+ * vmem_alloc. */
 int vmem_settle(struct vmem *v, struct vmem_ask *ask, bool granted, uint64_t *addr);
 
-/* -EINVAL unless a block begins at `addr`. */
+/* Returns -EINVAL unless a block begins at `addr`. */
 int vmem_free(struct vmem *v, uint64_t addr);
 
-/* The block that contains `addr`; -ENOENT. */
+/* Finds the block that contains `addr`; -ENOENT. */
 int vmem_find(const struct vmem *v, uint64_t addr, struct vmem_block *out);
 
-/* The first block at or above `addr`; -ENOENT. */
+/* Finds the first block at or above `addr`; -ENOENT. */
 int vmem_next(const struct vmem *v, uint64_t addr, struct vmem_block *out);
 
-/* Gives the block that begins at `addr` to a new owner, who asked for `bytes`, of equal capacity;
+/* Gives the block that begins at `addr` to a new owner that requested `bytes` of equal capacity;
  * -EINVAL. */
 int vmem_retag(struct vmem *v, uint64_t addr, uint64_t bytes, uint32_t tag);
 
-/* Addresses without memory, which stay without it: whole granules, at a multiple of `align` (bytes,
- * a power of two; 0: none), at `want` if that is free. From the window's end, away from blocks.
- * 0 or -ENOMEM. */
+/* Reserves addresses that never get memory here: whole granules, at a multiple of `align` (bytes, a
+ * power of two; 0: none), at `want` if that is free. Searches from the window's end, away from
+ * blocks. 0 or -ENOMEM. */
 int vmem_reserve(struct vmem *v, uint64_t bytes, uint64_t align, uint64_t want, uint64_t *addr);
-/* As they were reserved. */
+/* Releases addresses as they were reserved. */
 void vmem_unreserve(struct vmem *v, uint64_t addr, uint64_t bytes);
 
-/* The granules of the block that begins at `addr`, which others see from now on: their memory is
- * given back when they are empty, and not kept. -EINVAL. */
+/* Returns the granules of the block that begins at `addr`, which other processes see from now on:
+ * their memory is freed when they are empty, and never cached. -EINVAL. */
 int vmem_expose(struct vmem *v, uint64_t addr, uint64_t *first, uint64_t *bytes);
 
-/* Gives the memory of every empty granule back. */
+/* Frees the memory of every empty granule. */
 void vmem_trim(struct vmem *v);
 
-/* Bytes that a request of `bytes` occupies: blocks of equal capacity can stand in for each other.
- */
+/* Returns the capacity of a request of `bytes`: blocks of equal capacity can replace each other. */
 uint64_t vmem_capacity(const struct vmem *v, uint64_t bytes);
 
 #endif
