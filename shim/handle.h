@@ -30,7 +30,7 @@ enum handle_kind {
     HANDLE_NODE,
     HANDLE_GRAPH_EXEC,
     HANDLE_USER_OBJECT,
-    HANDLE_RESOURCES, /* its index is the number of multiprocessors */
+    HANDLE_RESOURCES, /* the index is the number of multiprocessors */
 };
 
 #define HANDLE_TAG 0x5a1eull
