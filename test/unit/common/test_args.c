@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments of a command: what is a word, what an option, and where its value stands.
+ * Arguments of a command: which are words, which are options, and where an option's value is.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 static char text[8][32];
 static char *argv[9];
 
-/* The arguments are those of `line`, which are separated by blanks. */
+/* Splits `line` at blanks into arguments. */
 static struct args of(const char *line) {
     int n = 0, used = 0;
 
@@ -58,7 +58,7 @@ Test(args, values) {
     expect(&a, ARGS_END, NULL);
 }
 
-/* A value is never an option's that comes later, and one dash has no "=". */
+/* A value never belongs to a later option, and one dash takes no "=". */
 Test(args, values_stay_with_their_option) {
     struct args a = of("--window=1 word -o=file");
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of comma-separated values: what a field is, where a row ends, and what is refused.
+ * Rows of comma-separated values: the fields, the ends of rows, and what is refused.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ TestSuite(csv, .fini = teardown);
 
 #define READ(text) csv_init(&c, text, sizeof(text) - 1)
 
-/* The next row is on this line and has these fields, joined by bars. */
+/* Expects the next row on this line, with these fields, joined by bars. */
 static void expect(uint32_t line, const char *fields) {
     char got[256] = "";
 

@@ -207,7 +207,7 @@ static rlim_t allowed_bytes(int pid) {
     return limit.rlim_cur;
 }
 
-/* Shared memory is made as a file is, and the kernel limits it as such. */
+/* Shared memory is a file to the kernel, and the kernel limits its size as such. */
 Test(fdutil, shared_memory_may_be_larger_than_files) {
     allow_bytes(4096, 1 << 20);
     fdutil_raise_limits();
@@ -262,7 +262,7 @@ Test(fdutil, clock_never_goes_back) {
     }
 }
 
-/* What the other end may still do is go, which is seen. */
+/* The other end can only close, and that is detected. */
 Test(fdutil, an_end_of_a_pair_says_no_more_than_that_the_other_is_gone) {
     int sv[2], other[2];
     pair(sv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the machine and limits of control groups, of both versions, from files under a root of
- * the test's own.
+ * Memory of the machine and limits of control groups, of both versions, read from files under a
+ * root that the test makes.
  */
 #include "common/hostmem.h"
 
@@ -77,7 +77,7 @@ Test(hostmem, without_limits_it_is_the_machines) {
     cr_assert_eq(hostmem_ram(&m), 8192 * MIB);
 }
 
-/* The outer one is tighter; the inner one has less swap than the machine. */
+/* The outer group is tighter; the inner one has less swap than the machine. */
 Test(hostmem, every_group_on_the_way_up_counts) {
     put_machine();
     put("/proc/self/cgroup", "0::/system.slice/salusd.service\n");
@@ -105,7 +105,7 @@ Test(hostmem, the_first_version) {
     expect_file(&m, "/sys/fs/cgroup/memory/box/memory.limit_in_bytes");
 }
 
-/* In a container: the mount shows its group as the root, /proc another path. */
+/* In a container the mount shows the group as the root, while /proc has another path. */
 Test(hostmem, a_path_that_is_not_there_leaves_the_root) {
     put_machine();
     put("/proc/self/cgroup", "0::/../../docker/1234\n");

@@ -13,7 +13,7 @@
 
 static char text[8192];
 
-/* What the body of the statement writes to stderr lands in `text`. */
+/* Captures in `text` what the statement's body writes to stderr. */
 static int capture_pipe[2], saved_stderr;
 
 static void capture_begin(void) {
@@ -91,7 +91,7 @@ Test(log, values_cannot_forge_a_record) {
     cr_assert_not_null(strstr(text, "evil?2026"));
 }
 
-/* Readers of logs refuse whole files for one byte that is no UTF-8. */
+/* A reader of logs refuses a whole file for one byte that is not UTF-8. */
 Test(log, a_record_is_utf8) {
     init("info", NULL);
     capture_begin();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A daemon's log: nobody waits for its reader, what is lost is counted, and no kind of record
- * comes more than once a second. Each test is a process of its own.
+ * A daemon's log: no caller waits for its reader, lost records are counted, and each kind of record
+ * is written at most once a second. Each test is a process of its own.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static int reader = -1;
 static char text[1 << 20];
 static size_t text_bytes;
 
-/* Our standard error becomes a pipe; `reader` is its other end. */
+/* Makes the process's standard error a pipe; `reader` is its other end. */
 static void new_reader(void) {
     int pair[2];
 
@@ -36,7 +36,7 @@ static void new_reader(void) {
 }
 
 static void begin(void) {
-    alarm((unsigned)patience_ms() * 3 / 2000); /* whoever hangs is ended */
+    alarm((unsigned)patience_ms() * 3 / 2000); /* ends a process that hangs */
     signal(SIGPIPE, SIG_IGN);
     setenv("SALUS_LOG", "info,free:debug", 1);
     new_reader();
@@ -68,7 +68,7 @@ static uint64_t count(const char *part) {
     return n;
 }
 
-/* The number behind the last such word. */
+/* Returns the number behind the last occurrence of `word`. */
 static uint64_t number_after(const char *word) {
     const char *found = NULL;
 
@@ -78,7 +78,7 @@ static uint64_t number_after(const char *word) {
 }
 
 Test(log_background, a_reader_that_has_stopped_holds_up_nobody) {
-    const int records = 20000; /* far more than pipe and buffer hold */
+    const int records = 20000; /* far more than the pipe and the buffer hold */
 
     begin();
     for (int i = 0; i < records; i++)
@@ -100,7 +100,7 @@ Test(log_background, a_reader_that_is_gone_ends_nothing) {
     begin();
     log_each("x", LOG_INFO, "first=1");
     read_until("first=1\n");
-    do { /* until the thread meets EPIPE: on a busy machine it may find the new reader instead */
+    do { /* until the thread gets EPIPE: on a busy machine it may find the new reader instead */
         close(reader);
         reader = -1;
         log_each("x", LOG_INFO, "lost=1");
@@ -128,7 +128,8 @@ Test(log_background, one_a_second_of_each_kind) {
     cr_assert_eq(count("event=other\n"), 1, "another kind");
 }
 
-/* As many as there can be jobs at once: each has its record. What comes on and on has not. */
+/* Each of the most jobs that there can be has its record in the log; a record that repeats has not.
+ */
 Test(log_background, a_burst_is_written_whole_and_what_goes_on_is_not) {
     begin();
     for (int i = 0; i < 3000; i++)
@@ -146,7 +147,7 @@ Test(log_background, the_next_one_says_how_many_were_left_out) {
         if (i == 58) usleep(1100000);
     }
     read_until("event=refused pid=59");
-    read_until("suppressed"); /* by the next one or, were that late, by the thread before it */
+    read_until("suppressed"); /* by the next record or, if that is late, by the thread before it */
     cr_assert_eq(number_after(" suppressed=") + number_after("event=suppressed records="), 58);
     cr_assert_eq(count("event=refused pid=0\n") + count("event=refused pid=59"), 2);
     cr_assert_eq(count("event=refused pid=1"), 0);
@@ -177,7 +178,7 @@ Test(log_background, the_end_does_not_wait_for_a_stopped_reader) {
     log_finish();
 }
 
-/* Three of them, the second of which is left out unless we are late; all is read. */
+/* Logs three records, the second of which is left out unless the test is late; all are read. */
 static void log_long_ones(int round) {
     static char big[5000];
     char end[32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heap beside a model that looks through all numbers: the same comes first after every step,
- * and every number knows its place.
+ * The heap against a model that searches all numbers: both have the same first number after every
+ * step, and every number knows its place.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static uint32_t draw(struct world *w, uint32_t below) {
     return (w->state >> 8) % below;
 }
 
-/* Equal keys by number. */
+/* Orders equal keys by number. */
 static bool before(const void *keys, uint32_t a, uint32_t b) {
     const uint32_t *k = keys;
     return k[a] < k[b] || (k[a] == k[b] && a < b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is not as it must be ends the reading of a word for good.
+ * The first wrong word ends the scan for good.
  */
 #include "common/text/scan.h"
 
@@ -16,7 +16,7 @@ Test(scan, numbers_and_characters_in_turn) {
     cr_assert_str_eq(in.at, "x");
 }
 
-/* The word's number is no number up to `most`: nothing can be read after it. */
+/* Expects that the word has no number up to `most`, and that nothing can be read after it. */
 static void expect_end(const char *word, uint64_t most) {
     struct scan in = {word};
 

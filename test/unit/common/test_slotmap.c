@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A map from hashes to slots beside a plain array that says the same.
+ * A map from hashes to slots against a plain array with the same contents.
  */
 #include <criterion/criterion.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ Test(slotmap, slots_of_one_hash_are_all_found) {
     slotmap_finish(&m);
 }
 
-/* Few homes, so that runs of entries form, wrap around and have holes made in them. */
+/* The map has few home slots, so that runs of entries form, wrap around and get holes. */
 Test(slotmap, it_agrees_with_a_plain_array_under_churn) {
     enum { SLOTS = 200, STEPS = 200000 };
     struct slotmap m = {0};
@@ -76,7 +76,7 @@ Test(slotmap, a_hash_depends_on_seed_order_and_number) {
     cr_assert_neq(slotmap_hash(a, 2, 9), slotmap_hash(a, 3, 9));
 }
 
-/* Addresses are multiples of something, whoever chooses them: under no seed do they crowd together.
+/* Addresses are multiples of some number, which a client can choose: under no seed do they cluster.
  * At half full a run of 64 is far beyond chance. */
 Test(slotmap, multiples_do_not_crowd) {
     enum { KEYS = 2048, SEEDS = 32, LONGEST = 64 };
@@ -100,8 +100,8 @@ Test(slotmap, multiples_do_not_crowd) {
     }
 }
 
-/* Keys that differ in one small number are spread as random ones would be: of 4096 in 8192 homes
- * the fullest home has but a few. */
+/* Keys that differ in one small number are spread like random ones: of 4096 keys in 8192 home slots
+ * the fullest slot has only a few. */
 Test(slotmap, neighbours_are_spread) {
     static unsigned char homes[8192];
     unsigned most = 0;

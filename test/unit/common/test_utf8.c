@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every character by its own encoding, and what is none.
+ * Every character by its own encoding, and bytes that encode none.
  */
 #include "common/utf8.h"
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* As the table has it; returns its bytes. */
+/* Encodes a character by the table of the standard; returns its bytes. */
 static size_t encode(uint32_t c, char *out) {
     if (c < 0x80) {
         out[0] = (char)c;
@@ -43,11 +43,11 @@ static void cleans(const char *from, const char *to) {
 Test(utf8, what_is_none_is_replaced_byte_by_byte) {
     cleans("", "");
     cleans("plain \xe2\x82\xac", "plain \xe2\x82\xac");
-    cleans("\xc0\xaf", "??");           /* longer than it needs */
-    cleans("\xe0\x80\xaf", "???");      /* the same */
+    cleans("\xc0\xaf", "??");           /* longer than needed */
+    cleans("\xe0\x80\xaf", "???");      /* longer than needed, too */
     cleans("\xed\xa0\x80", "???");      /* a surrogate */
     cleans("\xf4\x90\x80\x80", "????"); /* above U+10FFFF */
-    cleans("\xe2\x82", "??");           /* its end is missing */
+    cleans("\xe2\x82", "??");           /* the end is missing */
     cleans("\xe2\x82z", "??z");
     cleans("\xffok\x80", "?ok?");
     cleans("a\nb\x7f\xc2\x85", "a?b???");

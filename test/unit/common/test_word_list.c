@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list that is full takes no more, and says so for good.
+ * A full list takes no more words, and reports that for good.
  */
 #include "common/text/word_list.h"
 
