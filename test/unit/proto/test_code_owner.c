@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels as frameworks name them, in files as they are installed, and what their users are told.
+ * Kernels as frameworks name them, in files as they are installed, and the remedies that their
+ * users are told.
  */
 #include "proto/cuda/code_owner.h"
 
@@ -43,7 +44,7 @@ static bool says(enum code_owner owner, const char *word) {
     return strstr(code_remedy(owner), word) != NULL;
 }
 
-/* A user who did not compile the code has no use for the compiler's flags. */
+/* Compiler flags are of no use to a user who did not compile the code. */
 Test(code_owner, remedies_are_for_who_can_follow_them) {
     cr_assert(says(CODE_PYTORCH, "torch.compile") && !says(CODE_PYTORCH, "nvcc"));
     cr_assert(!says(CODE_PYTORCH, "--capability"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Control messages: the scan that stands before msgpack, requests, replies, and the exact words of
- * every rejection.
+ * Control messages: the scan before msgpack, requests, replies, and the exact words of every
+ * rejection.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -134,7 +134,7 @@ Test(ctl_msg, a_request_has_these_bytes) {
     cr_assert_eq(ctl_msg_request_encode(&r, buf, 5, &n), -EMSGSIZE);
 }
 
-/* Every argument that the verb takes, with a value of its own. */
+/* Builds a request with every argument of the verb, each with a value of its own. */
 static struct ctl_request full_request(enum ctl_verb verb) {
     struct ctl_request r = {.verb = verb};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options of a job, from the words that people write to the bounds that the daemon holds them to;
- * units; and the words for reasons.
+ * Options of a job, from the words that users write to the limits that the daemon enforces; units;
+ * and the words for reasons.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -148,7 +148,7 @@ Test(job, the_tag_has_its_room) {
     full[23] = '\0';
     job_tag(full, sizeof(full));
     cr_expect_str_eq(full, "xxxxxxxx (not computed)");
-    memset(full, 'x', sizeof(full)); /* without an end */
+    memset(full, 'x', sizeof(full)); /* no terminating NUL */
     job_tag(full, sizeof(full));
     cr_expect_str_eq(full, "xxxxxxxx (not computed)");
     name[0] = '\0';
@@ -234,7 +234,7 @@ Test(job, the_daemon_believes_nothing) {
                    "the group's name is not 1 to 31 printable characters");
     memset(j.group, 'x', sizeof(j.group));
     expect_refused(&j, "the group's name is not 1 to 31 printable characters");
-    memcpy(j.group, "ab\0cd", 6); /* what stands behind the end is nobody's */
+    memcpy(j.group, "ab\0cd", 6); /* bytes behind the NUL are ignored */
     memset(j.group + 6, 0, sizeof(j.group) - 6);
     cr_assert_eq(job_check(&j, why), 0);
     cr_assert_arr_eq(j.group, "ab\0\0\0\0", 6);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks on a multiprocessor: worked out by hand, and beside NVIDIA's own header where the toolkit
- * is installed.
+ * Blocks on a multiprocessor: results computed by hand, and compared with NVIDIA's own header where
+ * the toolkit is installed.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -47,12 +47,12 @@ Test(occupancy, what_does_not_fit) {
     cr_expect_eq(blocks_of(288, 200, 0), 0, "nine warps are checked as twelve");
     cr_expect_eq(blocks_of(32, 16, (227 << 10) + 1), 0);
     cr_expect_eq(blocks_of(32, 16, UINT64_MAX), 0);
-    struct occupancy_sm unknown = {0}; /* nothing, and nothing is divided by it */
+    struct occupancy_sm unknown = {0}; /* the result is 0, without a division by zero */
     cr_expect_eq(occupancy_blocks(&unknown, &(struct occupancy_block){32, 16, 0}), 0);
 }
 
 Test(occupancy, multiprocessors_of_a_grid) {
-    struct occupancy_block block = {256, 64, 0}, big = {1024, 65, 0}; /* 4 fit; none */
+    struct occupancy_block block = {256, 64, 0}, big = {1024, 65, 0}; /* 4 blocks fit; none fits */
     cr_expect_eq(occupancy_sms(&sm90, &block, 0), 0);
     cr_expect_eq(occupancy_sms(&sm90, &block, 1), 1);
     cr_expect_eq(occupancy_sms(&sm90, &block, 4), 1);
@@ -64,8 +64,8 @@ Test(occupancy, multiprocessors_of_a_grid) {
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-/* CUDA C++ Programming Guide, technical specifications per compute capability; and what of some
- * kernels fits, worked out by hand. */
+/* Technical specifications per compute capability, from the CUDA C++ Programming Guide, and how
+ * many blocks of some kernels fit, computed by hand. */
 static const struct {
     uint32_t capability, threads, blocks, shared_kib, reserved_kib, optin_kib;
     /* blocks of 256 threads with 32 registers; of 32 threads with 16; of 128 threads with 40
@@ -77,7 +77,7 @@ static const struct {
     {86, 1536, 16, 100, 1, 99, 6, 16, 5},    {87, 1536, 16, 164, 1, 163, 6, 16, 9},
     {89, 1536, 24, 100, 1, 99, 6, 24, 5},    {90, 2048, 32, 228, 1, 227, 8, 32, 12},
     {100, 2048, 32, 228, 1, 227, 8, 32, 12}, {103, 2048, 32, 228, 1, 227, 8, 32, 12},
-    {110, 1536, 24, 228, 1, 227, 6, 24, 12}, /* 12 by threads too */
+    {110, 1536, 24, 228, 1, 227, 6, 24, 12}, /* 12 by threads, too */
     {120, 1536, 24, 100, 1, 99, 6, 24, 5},   {121, 1536, 24, 100, 1, 99, 6, 24, 5},
 };
 #define DEVICES (sizeof(devices) / sizeof(devices[0]))
@@ -105,7 +105,8 @@ Test(occupancy, of_every_capability) {
     }
 }
 
-/* What only the unit decides: 64 KiB in blocks of 10,753 bytes are 6 of 10,880, not of 11,008. */
+/* A case that only the unit decides: 64 KiB in blocks of 10,753 bytes are 6 blocks of 10,880, not
+ * of 11,008. */
 Test(occupancy, the_unit_of_shared_memory) {
     struct occupancy_sm sm = sm_at(0);
     const struct occupancy_block block = {32, 16, 10753};
@@ -158,7 +159,7 @@ static void compare(size_t device, int threads_step, int regs_step) {
             }
 }
 
-/* An older header does not know the later ones. */
+/* An older header does not know the later capabilities. */
 Test(occupancy, as_the_toolkit_computes_it) {
     for (size_t i = 0; i < DEVICES; i++) {
         const struct occupancy_sm sm = sm_at(i);

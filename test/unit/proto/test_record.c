@@ -53,7 +53,7 @@ static uint32_t head_of(uint16_t op) {
     return 0;
 }
 
-/* A valid record; returns its length. */
+/* Makes a valid record; returns its length. */
 static uint32_t valid(uint16_t op, union any *r) {
     memset(r, 0, sizeof(*r));
     r->rec.op = op;
@@ -100,7 +100,7 @@ static uint32_t valid(uint16_t op, union any *r) {
         r->texture.channels = 4;
         r->texture.flags = WIRE_TEXTURE_LAYERED;
         break;
-    case WIRE_TEXTURE_REF: /* of linear memory */
+    case WIRE_TEXTURE_REF: /* bound to linear memory */
         r->reference = (struct wire_texture_ref){.texture = {.rec = r->rec,
                                                              .addr = 4096,
                                                              .width = 100,
@@ -114,7 +114,7 @@ static uint32_t valid(uint16_t op, union any *r) {
                                                  .name_bytes = 5};
         memcpy(r->bytes + sizeof(r->reference), "line", 5);
         return sizeof(r->reference) + 5;
-    case WIRE_ARRAY_MAKE: /* the same */
+    case WIRE_ARRAY_MAKE: /* the same shape */
         r->array.addr = 4096;
         r->array.width = 100;
         r->array.height = 50;
@@ -329,19 +329,19 @@ Test(record, textures) {
     REFUSED(WIRE_TEXTURE, texture.depth, UINT32_MAX);
     REFUSED(WIRE_TEXTURE, texture.pitch, 1600);
     REFUSED(WIRE_TEXTURE, texture.levels, 0);
-    REFUSED(WIRE_TEXTURE, texture.levels, 6); /* 100 has 7 */
+    REFUSED(WIRE_TEXTURE, texture.levels, 6); /* 100 pixels have 7 levels */
     REFUSED(WIRE_TEXTURE, texture.first_level, 255);
     REFUSED(WIRE_TEXTURE, texture.layers, 3);
     REFUSED(WIRE_TEXTURE, texture.layers, 0);
     REFUSED(WIRE_TEXTURE, texture.first_layer, 3);
     REFUSED(WIRE_TEXTURE, texture.first_layer, UINT32_MAX);
-    REFUSED(WIRE_TEXTURE, texture.flags, 0); /* layers of a volume */
+    REFUSED(WIRE_TEXTURE, texture.flags, 0); /* layers and a volume exclude each other */
     REFUSED(WIRE_TEXTURE, texture.addr, 4104);
     REFUSED(WIRE_TEXTURE, texture.addr, UINT64_MAX - 4095);
     REFUSED(WIRE_TEXTURE_REF, rec.ticket, 0);
     REFUSED(WIRE_TEXTURE_REF, reference.module, WIRE_MODULES);
     REFUSED(WIRE_TEXTURE_REF, reference.bound, 2);
-    REFUSED(WIRE_TEXTURE_REF, reference.bound, 0); /* in a row */
+    REFUSED(WIRE_TEXTURE_REF, reference.bound, 0); /* linear memory, one row */
     REFUSED(WIRE_TEXTURE_REF, reference.name_bytes, 4);
     REFUSED(WIRE_TEXTURE_REF, texture.handle, 1);
     REFUSED(WIRE_TEXTURE_REF, texture.width, 0);
@@ -405,7 +405,7 @@ Test(record, arrays) {
     REFUSED(WIRE_ARRAY_MAKE, array.width, UINT32_MAX);
     REFUSED(WIRE_ARRAY_MAKE, array.height, UINT32_MAX);
     REFUSED(WIRE_ARRAY_MAKE, array.depth, UINT32_MAX);
-    REFUSED(WIRE_ARRAY_MAKE, array.depth, 0); /* of layers there is one */
+    REFUSED(WIRE_ARRAY_MAKE, array.depth, 0); /* a layered array has one layer at least */
     REFUSED(WIRE_ARRAY_MAKE, array.levels, 8);
     REFUSED(WIRE_ARRAY_MAKE, array.levels, UINT32_MAX);
     REFUSED(WIRE_ARRAY_MAKE, array.addr, 4096 + 256);

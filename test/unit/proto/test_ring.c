@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The ring as one thread sees it: every length, the end of the memory, a full ring, credit, and a
- * producer or consumer that lies.
+ * faulty producer or consumer.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -129,7 +129,7 @@ Test(ring, credit_comes_once_a_quarter) {
     for (uint32_t i = 1; i <= RING_SLOTS; i++) {
         ring_pop(&rx, got, sizeof(got));
         uint32_t quarter = RING_SLOTS / 4;
-        /* Of what was taken care of: all before this one. */
+        /* The credit covers the records before this one. */
         cr_assert_eq(atom_load_relaxed(&credit), (i - 1) / quarter * quarter);
         if (i == quarter) cr_assert_eq(ring_push(&tx, sent, 8, NULL, 0), -EAGAIN);
     }
@@ -166,7 +166,7 @@ Test(ring, random_traffic_is_a_queue) {
             int err = ring_push(&tx, sent, cut, sent + cut, bytes - cut);
             if (err == 0) queue[tail++ % 4096] = bytes;
             cr_assert(err == 0 || err == -EAGAIN);
-            /* At most a quarter's credit may be outstanding, and that of the latest record. */
+            /* At most a quarter of the ring and the latest record may be without credit. */
             if (err) cr_assert_gt(used + slots_of(bytes) + latest + RING_SLOTS / 4, RING_SLOTS);
             if (!err) cr_assert_leq(used + slots_of(bytes), RING_SLOTS);
         } else {
@@ -237,7 +237,7 @@ Test(ring, laps_no_producer_writes) {
 }
 
 Test(ring, truncated_record_is_refused) {
-    /* The first slot promises n slots; all of the others are there but one. */
+    /* The first slot promises n slots; one of the others is missing. */
     for (uint32_t slots = 2; slots <= RING_SLOTS / 2; slots = slots * 3 / 2 + 1) {
         for (uint32_t gap = 1; gap < slots; gap = gap * 2) {
             setup();
@@ -319,7 +319,7 @@ Test(ring, doorbell_wakes_a_sleeper_once) {
 
 Test(ring, an_idle_consumer_can_give_back_all_of_the_ring) {
     static unsigned char out[RING_RECORD_MAX + 8];
-    for (int i = 0; i < 200; i++) { /* less than a quarter: nothing is published by itself */
+    for (int i = 0; i < 200; i++) { /* less than a quarter: no credit is published unasked */
         cr_assert_eq(ring_push(&tx, "x", 1, NULL, 0), 0);
         cr_assert_eq(ring_pop(&rx, out, RING_RECORD_MAX), 1);
     }

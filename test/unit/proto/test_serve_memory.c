@@ -22,7 +22,7 @@
 #define DATA 768u
 #define BYTES (DATA + 4 * 64)
 
-/* In another order than the memory's: two tensors "x" of 64 bytes, one "n", one "text". */
+/* Tensors in another order than the memory's: two named "x" of 64 bytes, one "n", one "text". */
 static char xs[2][64];
 static const int32_t scalar = -2;
 static const struct serve_memory_tensor given[] = {
@@ -42,7 +42,7 @@ static int make(uint64_t *bytes) {
     return fd;
 }
 
-/* Its bytes, aligned; the caller frees them. */
+/* Returns the memory's bytes, aligned; the caller frees them. */
 static unsigned char *made(void) {
     uint64_t bytes;
     int fd = make(&bytes);
@@ -133,15 +133,15 @@ Test(serve_memory, comes_back) {
     cr_expect_null(serve_memory_get(&m, 2, "x"));
     cr_expect_null(serve_memory_find(&m, "y"));
     cr_expect_eq(serve_memory_find(&m, "x")->count, 2);
-    /* Consecutive requests are one array. */
+    /* Tensors of consecutive requests are one array. */
     cr_expect_eq((const char *)serve_memory_get(&m, 1, "x")->data -
                      (const char *)serve_memory_get(&m, 0, "x")->data,
                  64);
     serve_memory_finish(&m);
 }
 
-/* Small ones are written at once, larger ones piece by piece: on either side of where that changes.
- */
+/* Small memories are written at once, larger ones piece by piece: these sizes are on both sides of
+ * the limit. */
 Test(serve_memory, of_any_size) {
     for (uint32_t kib = 253; kib <= 259; kib++) {
         uint64_t bytes, n = (kib << 10) + 1;
@@ -180,7 +180,8 @@ Test(serve_memory, every_truncation) {
     unsigned char *m = made();
 
     for (uint64_t n = 0; n < BYTES; n++) {
-        /* Of its own size, so that a step beyond it is seen; with a head that agrees, too. */
+        /* A copy of the exact size, so that a read beyond it is detected; also with a head that
+         * agrees. */
         unsigned char *cut = aligned_alloc(64, (n + 64) & ~63ull);
         memcpy(cut, m, n);
         refused(cut, n, "", "as it is");
@@ -271,7 +272,7 @@ Test(serve_memory, every_field) {
     free(m);
 }
 
-/* Whatever a byte is: refused, or within its bounds. */
+/* Any value of any byte is refused, or stays within its bounds. */
 Test(serve_memory, every_byte) {
     static const unsigned char flips[] = {1, 0x80, 0xff, 0x3f};
     unsigned char *m = made();
@@ -389,7 +390,7 @@ Test(serve_memory, many_names) {
         t[i].data = &scalar;
         t[i].bytes = 4;
     }
-    not_made(t, 65, 2, "65 names"); /* of a request more than 64: refused, too */
+    not_made(t, 65, 2, "65 names"); /* 64 is the most for a request, so this is refused, too */
     int fd = serve_memory_make(t, 64, 1, &bytes, &why);
     cr_assert_geq(fd, 0, "%s", why.text);
     struct serve_memory m;

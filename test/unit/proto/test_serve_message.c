@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages to and from a model's program: with nothing, bytes, or a descriptor; and such as nobody
- * honest sends.
+ * Messages to and from a model's program: with no memory, bytes, or a descriptor; and messages that
+ * only a faulty program sends.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static void teardown(void) {
 
 TestSuite(serve_message, .init = setup, .fini = teardown);
 
-/* One tensor of so many bytes, sent as batch 5 of one request. */
+/* Sends one tensor of that many bytes, as batch 5 of one request. */
 static int send_bytes(uint64_t bytes) {
     unsigned char *data = malloc(bytes);
     struct serve_memory_tensor t = {.name = "x", .type = DATATYPE_UINT8, .rank = 1};
@@ -47,7 +47,7 @@ static int send_bytes(uint64_t bytes) {
     return err;
 }
 
-/* And received: by a descriptor or not. */
+/* Expects the tensor, with or without a descriptor. */
 static void expect_bytes(uint64_t bytes, int by_file, int kept) {
     struct serve_memory memory;
     const char *text;
@@ -86,7 +86,7 @@ Test(serve_message, there_and_back) {
     cr_expect_eq(after, next, "a descriptor is left");
 }
 
-/* A socket that takes small messages alone: the memory goes as a file. */
+/* The socket takes only small messages: the memory is sent as a file. */
 Test(serve_message, a_socket_of_little_room) {
     int least = 1;
 
@@ -113,7 +113,7 @@ Test(serve_message, words) {
     ends[0] = dup(ends[1]);
 }
 
-/* What cannot be said is not sent. */
+/* A message that cannot be expressed is not sent. */
 Test(serve_message, no_tensors) {
     struct serve_wire_msg m = {.kind = SERVE_WIRE_DONE, .requests = 1};
     const char *text;
@@ -169,7 +169,7 @@ Test(serve_message, faults) {
     expect_fault(alone, -1, "garbage");
 }
 
-/* Longer than any message may be; two descriptors; none left over. */
+/* A message longer than any may be; two descriptors; no descriptor is left open. */
 Test(serve_message, what_is_too_much) {
     unsigned char *all = calloc(1, sizeof(*msg) + 1);
     const struct serve_wire_msg m = {.magic = SERVE_WIRE_MAGIC,
