@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Capture: what is captured is not sent, what is captured becomes which node, and what is not
- * permitted meanwhile.
+ * Capture: captured operations are not sent, each becomes the right node, and forbidden calls fail
+ * meanwhile.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static CUgraph finish(CUstream s) {
     return g;
 }
 
-/* The kinds of its nodes, in order, a letter each. */
+/* Returns the kinds of the graph's nodes, in order, a letter each. */
 static const char *kinds(CUgraph g) {
     static char text[32];
     static const char letters[] = "kcfhgewr";
@@ -94,7 +94,7 @@ static CUresult launch_early(CUstream s, int allowed) {
     return cuLaunchKernelEx(&c, plain, NULL, NULL);
 }
 
-/* Behind a kernel alone there is something that it can begin before the end of. */
+/* Only kernels allow a dependent node to begin before they end. */
 Test(shim_capture, a_kernel_that_may_begin_early_has_such_an_edge) {
     CUgraphNode from[4], to[4];
     CUgraphEdgeData data[4];
@@ -124,7 +124,7 @@ static CUresult launch_recording(CUstream s, CUlaunchAttributeID id, int at_star
     return cuLaunchKernelEx(&config, plain, NULL, NULL);
 }
 
-/* The edge to what another stream does behind an event of a kernel's. */
+/* Checks the edge to another stream's work behind an event of a kernel. */
 static void check_port(CUlaunchAttributeID id, int at_start, bool kernel, unsigned port,
                        unsigned type) {
     CUgraphNode from[2], to[2];
@@ -153,7 +153,8 @@ Test(shim_capture, events_of_a_part_of_a_kernel_are_ports) {
     check_port(begun, 0, true, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER, 0);
 }
 
-/* A stream that waits for an event of a part and for all of the kernel waits for all of it. */
+/* A stream that waits for an event of a part of the kernel and for all of it waits for all of it.
+ */
 Test(shim_capture, of_two_edges_the_plain_one_stays) {
     CUgraphNode from[2], to[2];
     CUevent whole;
@@ -241,7 +242,7 @@ Test(shim_capture, a_stream_joins_by_an_event_and_must_come_back) {
     cr_assert_eq(cuEventQuery(event), CUDA_SUCCESS);
 }
 
-/* A helper that makes a stream for itself destroys it when it is joined (graphMemoryNodes). */
+/* A helper destroys the stream that it made when it has joined it (graphMemoryNodes). */
 Test(shim_capture, a_stream_that_was_joined_may_be_destroyed) {
     CUgraph g;
     CUstream helper;
@@ -258,7 +259,7 @@ Test(shim_capture, a_stream_that_was_joined_may_be_destroyed) {
         if (joined) cr_assert_eq(cuStreamWaitEvent(own, back, 0), CUDA_SUCCESS);
         cr_assert_eq(cuEventDestroy_v2(back), CUDA_SUCCESS);
         cr_assert_eq(cuStreamDestroy_v2(helper), CUDA_SUCCESS);
-        CUstream next; /* has its place, and is not captured */
+        CUstream next; /* the new stream has the old one's id, and is not captured */
         CUstreamCaptureStatus status;
         cr_assert_eq(cuStreamCreate(&next, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
         cr_assert_eq(cuStreamIsCapturing(next, &status), CUDA_SUCCESS);
@@ -271,7 +272,7 @@ Test(shim_capture, a_stream_that_was_joined_may_be_destroyed) {
     cr_assert_str_eq(kinds(g), "kkk");
 }
 
-/* What was waited for, but is before nothing, needs no way back. */
+/* A stream that waited, and did no work, need not be joined. */
 Test(shim_capture, a_stream_that_did_nothing_need_not_come_back) {
     start(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
     cr_assert_eq(launch(own), CUDA_SUCCESS);
@@ -360,7 +361,7 @@ static void *end_elsewhere(void *graph) {
     return (void *)(uintptr_t)cuStreamEndCapture(own, graph);
 }
 
-/* It is an error there, and the end all the same. */
+/* The call fails in the other thread, and still ends the capture. */
 Test(shim_capture, another_thread_ends_it_in_vain) {
     CUgraph g = (CUgraph)1;
     pthread_t thread;
@@ -376,7 +377,7 @@ Test(shim_capture, another_thread_ends_it_in_vain) {
     rig_only(WIRE_LAUNCH);
 }
 
-/* A graph is a node of another by cuGraphAddChildGraphNode alone. */
+/* Only cuGraphAddChildGraphNode makes a graph a node of another one. */
 Test(shim_capture, graphs_are_not_launched_in_one) {
     CUgraph g, more;
     CUgraphExec e;
@@ -402,8 +403,7 @@ Test(shim_capture, a_graph_that_is_captured_into_is_not_destroyed) {
     cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
 }
 
-/* Nobody may ask about an event that is captured, and its capture does not survive it, but for a
- * question about time. */
+/* A query about a captured event fails and invalidates the capture, except a query about time. */
 Test(shim_capture, a_question_about_its_event_invalidates_it) {
     CUevent later;
     CUgraph g;
@@ -430,7 +430,7 @@ static void *wait_for_all(void *arg) {
     return (void *)(uintptr_t)cuCtxSynchronize();
 }
 
-/* Its own streams are in the context that the thread would wait for. */
+/* The captured streams are in the context that the thread would wait for. */
 Test(shim_capture, who_captures_does_not_wait_for_its_context) {
     CUcontext context;
     pthread_t thread;

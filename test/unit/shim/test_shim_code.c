@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Code and kernels: what is sent of an image, what is asked about a kernel and how often, and what
- * of it survives the end of a context.
+ * Code and kernels: what is sent of an image, which queries are made about a kernel and how often,
+ * and what survives the end of a context.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ Test(shim_code, the_code_travels_whole) {
     cr_assert_eq(m->image_bytes, 1 << 20, "with its NUL");
     cr_assert_eq(m->why, m->image + m->image_bytes);
     cr_assert_neq(m->rec.ticket, 0);
-    /* The piece of the window is the library's again, and nobody used it since. */
+    /* The library has the piece of the window again, and has not reused it since. */
     cr_assert_arr_eq((void *)(uintptr_t)m->image, code, 1 << 20);
     free(code);
 }
@@ -72,7 +72,7 @@ Test(shim_code, libraries_of_nvidia_are_known_by_name) {
         cr_assert_not(asker_is_library(others[i]), "%s", others[i]);
 }
 
-/* This test is no library, so that it is told what the device says. */
+/* This test is not one of NVIDIA's libraries, so it is told the device's own capability. */
 Test(shim_code, programs_are_told_the_devices_own) {
     int major, minor;
     state.conn.device.library_capability = 130;
@@ -90,7 +90,7 @@ Test(shim_code, what_is_no_code_is_not_sent) {
     cr_assert_eq(rig_count(), 0);
 }
 
-/* Which a GPU's driver compiles: a strict program ends. */
+/* A GPU's driver would compile Tile IR, so a strict program ends. */
 Test(shim_code, tile_ir_is_refused, .exit_code = JOB_STRICT_EXIT) {
     CUmodule module;
     state.strict = true;
@@ -125,7 +125,8 @@ Test(shim_code, a_refusal_says_why) {
     cr_assert_eq(m->module, 0, "the number is free again");
 }
 
-/* By a private table, where it also says that it needs the code no more. */
+/* The runtime loads by a private table, by which it also reports that it no longer needs the code.
+ */
 Test(shim_code, an_old_runtime_loads_by_its_own_way) {
     static const CUuuid id = {{0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4, (char)0xe7,
                                0x4a, (char)0x89, (char)0x87, (char)0xd9, 0x39, 0x12, (char)0xfd,
@@ -202,7 +203,7 @@ Test(shim_code, a_name_that_nobody_has) {
     cr_assert_eq(rig_count(), 1, "what cannot be a name is not asked for");
 }
 
-/* What the worker says is looked at, too: a launch copies by it. */
+/* The worker's answer is checked, too: a launch copies memory by it. */
 Test(shim_code, a_layout_that_cannot_be) {
     CUmodule module = load();
     CUfunction f;
@@ -212,7 +213,7 @@ Test(shim_code, a_layout_that_cannot_be) {
     cr_assert_eq(rig_count(), 2);
 }
 
-/* A strict program ends where something is refused. */
+/* A refusal ends a strict program. */
 Test(shim_code, a_kernel_that_lacks_a_function_is_refused, .exit_code = JOB_STRICT_EXIT) {
     CUmodule module = load();
     CUfunction f;
@@ -266,7 +267,7 @@ Test(shim_code, a_library_is_sent_when_it_is_needed) {
     cr_assert(sent->op == WIRE_MODULE_LOAD && asked->op == WIRE_FUNC_GET);
 }
 
-/* Loaded because all is, a library lacks nothing until somebody asks for a kernel. */
+/* A library that is loaded with all others lacks no code until a kernel is asked for. */
 Test(shim_code, a_library_lacks_code_when_it_is_needed) {
     /* A fatbin's header, and 16 bytes. */
     static const uint32_t fatbin[] = {0xba55ed50, 16 << 16 | 1, 16, 0, 0, 0, 0, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events of whole contexts: which streams they wait for, and which wait for them, those that are
- * made later too. Contexts whose users are counted.
+ * Events of whole contexts: the streams that they wait for, and the streams that wait for them,
+ * also later ones. Contexts whose users are counted.
  */
 #include <criterion/criterion.h>
 
@@ -43,8 +43,8 @@ static uint32_t id_of(CUstream s) {
     return stream_find(s)->id;
 }
 
-/* Records by which a stream waits for another, of those that came since rig_forget: `stream` or
- * `on` may be any, -1. */
+/* Counts the records since rig_forget by which a stream waits for another; `stream` or `on` may be
+ * -1 for any. */
 static uint32_t waits(int64_t stream, int64_t on) {
     uint32_t found = 0;
     for (uint32_t i = 0; i < rig_count(); i++) {
@@ -91,7 +91,7 @@ Test(shim_context_events, all_that_is_sent_later_waits) {
     rig_only(WIRE_STREAM_CREATE);
 }
 
-/* The second gate is behind the first, whose event is another. */
+/* The second gate waits for the first, which has another event. */
 Test(shim_context_events, gates_are_one_behind_the_other) {
     CUstream a = busy_stream(), b = busy_stream(), late;
     CUevent second;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies: the records they become, the data that arrives, and when the call returns. The worker
- * carries them out between real windows.
+ * Copies: the records that they become, the data that arrives, and when the call returns. The rig's
+ * worker carries them out between real windows.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -125,7 +125,7 @@ Test(shim_copy, one_with_attributes_is_a_copy) {
                  "several are in none");
 }
 
-/* 10 x 3 x 2 of rows of 16 in layers of 4, to where there are no gaps. */
+/* A box of 10 x 3 x 2 from rows of 16 in layers of 4, to memory without gaps. */
 static CUDA_MEMCPY3D_BATCH_OP box_op(void) {
     return (CUDA_MEMCPY3D_BATCH_OP){
         .src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER,
@@ -250,7 +250,7 @@ static void *upload_little(void *arg) {
     return NULL;
 }
 
-/* Until it waits. */
+/* Starts the call and returns when it waits. */
 static void start(struct upload *u, void *(*call)(void *arg)) {
     const struct timespec nap = {.tv_nsec = 100000};
     cr_assert_eq(cuCtxGetCurrent(&u->ctx), CUDA_SUCCESS);
@@ -281,7 +281,7 @@ Test(shim_copy, the_end_of_the_context_ends_a_copy) {
     cr_assert_eq(rig_count(), 2, "and sends no more");
 }
 
-/* What is sent is read later: another piece must not be put there before. */
+/* A piece that was sent is read later: it must not be overwritten before that. */
 Test(shim_copy, a_piece_is_used_again_once_it_was_read) {
     rig_hold_streams(true);
     cr_assert_eq(cuMemcpyHtoDAsync_v2(device, pageable, 1000, NULL), CUDA_SUCCESS);
@@ -296,7 +296,7 @@ Test(shim_copy, a_piece_is_used_again_once_it_was_read) {
     cr_assert(c->src == a->src || c->src == b->src);
 }
 
-/* All are under way; the next copy waits, with no lock held. */
+/* All pieces are in flight; the next copy waits, with no lock held. */
 Test(shim_copy, a_copy_waits_for_a_piece) {
     struct upload u;
     rig_hold_streams(true);
@@ -408,7 +408,7 @@ static void *make_call(void *arg) {
     return NULL;
 }
 
-/* Until the call has returned, or its thread sleeps for want of a stream that completes. */
+/* Returns when the call has returned, or its thread sleeps for a stream that does not complete. */
 static bool is_waited_for(struct call c) {
     pthread_t thread;
     bool asleep = false;

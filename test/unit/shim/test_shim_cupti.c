@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activities as a profiler gets them: which records, with what in them, in which buffers; and that
- * whatever stands in a buffer is read no further than it goes.
+ * Activities as a profiler gets them: which records, with which contents, in which buffers. A
+ * buffer with any contents is never read beyond its end.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ Test(shim_cupti, a_kernel_has_its_name_its_shape_and_its_times) {
     cr_expect_eq(k->local_per_thread, 16);
     cr_expect_eq(k->correlation, records[0].call.correlation);
     cr_expect_eq(k->stream, 7, "CUPTI's number of the default stream");
-    /* The worker counts a millisecond a record: the events are the second and the third. */
+    /* The worker counts a millisecond for each record: the events are the second and the third. */
     cr_expect_eq(k->end - k->start, 1000000);
 }
 
@@ -265,7 +265,8 @@ Test(shim_cupti, a_hostile_buffer_is_read_no_further_than_it_goes) {
     enum { BYTES = 256 };
     for (uint32_t seed = 0; seed < 20000; seed++) {
         size_t valid = seed % (BYTES + 1);
-        uint8_t *buffer = malloc(valid + 1), *at = NULL; /* the sanitizer's fence is behind it */
+        uint8_t *buffer = malloc(valid + 1),
+                *at = NULL; /* the sanitizer's guard bytes are behind it */
         uint32_t x = seed * 2654435761u + 1;
         for (size_t i = 0; i < valid; i++) {
             x = x * 1664525u + 1013904223u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Releasing a context waits for its work, except in an exit handler: as in CUDA, a process that
- * exits beside an endless kernel ends.
+ * The release of a context waits for its work, except in an exit handler: as in CUDA, a process
+ * with an endless kernel can exit.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "shim/connection/process_exit.h"
 #include "test/lib/shim/rig.h"
 
-#define RELEASED 7 /* exit status of a process whose handler came to its end */
+#define RELEASED 7 /* exit status of a process whose handler ran to its end */
 #define YIELDS 2000
 
 static CUcontext created;
@@ -38,7 +38,7 @@ static void begin_with_created(void) {
     rig_begin();
 }
 
-/* Work that never completes. */
+/* Sends work that never completes. */
 static void leave_work(void) {
     CUdeviceptr addr;
 
@@ -75,8 +75,7 @@ Test(shim_exit, waits_for_no_work_of_a_runtime_that_came_later, .init = rig_begi
     exit(0);
 }
 
-/* Does what the destructor of a static object does which was made before the driver was
- * initialised. */
+/* Acts as the destructor of a static object that was made before the driver was initialised. */
 static void free_memory(void) {
     _exit(cuMemFree_v2(late) == CUDA_ERROR_DEINITIALIZED ? RELEASED : 1);
 }
@@ -133,7 +132,7 @@ Test(shim_exit, in_the_middle_of_a_program_work_is_waited_for, .init = rig_begin
 
     cr_assert_eq(cuLaunchHostFunc(CU_STREAM_LEGACY, note_run, NULL), CUDA_SUCCESS);
     cr_assert_eq(pthread_create(&thread, NULL, release, &waited), 0);
-    for (int i = 0; i < YIELDS; i++) /* so that a release which does not wait returns first */
+    for (int i = 0; i < YIELDS; i++) /* lets a release that does not wait return first */
         sched_yield();
     rig_callback();
     pthread_join(thread, NULL);

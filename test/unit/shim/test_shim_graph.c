@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What executable graphs send: said once, launched by one record; what a change says, and when what
- * is no longer needed is given back. The rig's worker checks and reads graphs as the real one does.
+ * The records of executable graphs: a graph is sent once and launched by one record; changes are
+ * sent, and unneeded graphs dropped. The rig's worker checks and reads graphs as the real one does.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -121,7 +121,7 @@ Test(shim_graph, is_said_once_and_launched_by_one_record) {
         const struct wire_graph_launch *l = rig_record(0, &bytes);
         cr_assert(l->rec.op == WIRE_GRAPH_LAUNCH && l->graph == d->graph && l->lanes == 1);
         cr_assert_leq(bytes, RING_SLOT_BODY, "one slot of the ring");
-        /* What follows is the graph's. */
+        /* The following records are the graph's. */
         cr_assert_eq(rig_count(), 1 + 3);
         cr_assert(value_of(0) == 10 && value_of(1) == 11);
         cr_assert_eq(((const struct wire_launch *)nth(WIRE_LAUNCH, 1))->rec.seq, 3u * (i + 1));
@@ -200,8 +200,7 @@ Test(shim_graph, a_full_ring_holds_a_launch_up_with_no_lock_held) {
     cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
 }
 
-/* ---- changed ----------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void change(CUgraphExec e, CUgraphNode n, uint32_t value) {
     void *values[1];
@@ -346,7 +345,7 @@ static CUDA_MEMCPY3D download_of(void *target, CUdeviceptr device, size_t bytes)
                            .Depth = 1};
 }
 
-/* Each launch has what was there when it was sent, whatever runs first. */
+/* Each launch has the memory's contents at the time when it was sent, whatever runs first. */
 Test(shim_graph, pageable_memory_is_read_when_a_graph_is_launched) {
     CUgraph g = make();
     CUgraphNode in;
@@ -382,7 +381,7 @@ static void *launch_elsewhere(void *arg) {
     return (void *)(uintptr_t)r;
 }
 
-/* What is written there is there when the launch returns; what is read behind it is new, too. */
+/* A launch returns when its output is in pageable memory; later reads of that memory see it. */
 Test(shim_graph, a_launch_returns_when_pageable_memory_is_written) {
     CUgraph g = make();
     CUgraphNode out, in;
@@ -455,7 +454,7 @@ static void trim(void) {
     cr_assert_eq(cuDeviceGraphMemTrim(0), CUDA_SUCCESS);
 }
 
-/* A graph that allocates so much, uses it, and frees it unless it is kept. */
+/* Makes a graph that allocates memory, uses it, and frees it unless `kept`. */
 static CUgraphExec allocating(uint64_t bytes, bool kept, CUdeviceptr *addr) {
     CUgraph g = make();
     CUgraphNode a;
@@ -495,7 +494,7 @@ Test(shim_graph, its_memory_is_there_from_the_first_launch_on) {
     cr_assert_eq(graph_bytes(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), RIG_GRANULE);
 }
 
-/* What is alive at the end of an iteration. */
+/* The worker is told which memory is alive at the end of an iteration. */
 Test(shim_graph, the_worker_hears_what_is_allocated_when) {
     CUgraph g = make();
     CUgraphNode a, b;
@@ -524,7 +523,7 @@ Test(shim_graph, the_worker_hears_what_is_allocated_when) {
     cr_expect_geq(addr - w->dev_base, WIRE_EPHEMERAL_OFFSET(w->alloc_bytes));
 }
 
-/* Records are what the worker believes: none may come twice, or too early. */
+/* The worker trusts the records: none may come twice, or too early. */
 Test(shim_graph, a_launch_that_failed_allocated_nothing) {
     CUgraph g = make();
     CUgraphNode a, n;
@@ -542,7 +541,7 @@ Test(shim_graph, a_launch_that_failed_allocated_nothing) {
     cr_expect_eq(count_of(WIRE_MEM_USE) + count_of(WIRE_MEM_DROP), 0);
 }
 
-/* Neither by a call nor by another launch: nobody could say which comes first. */
+/* Neither a call nor another launch may free the memory, because the order would be undefined. */
 Test(shim_graph, memory_that_a_launch_allocates_is_not_freed_beside_it) {
     CUgraph frees = make();
     CUgraphNode n;
@@ -704,7 +703,7 @@ Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
     cr_assert_eq(count_of(WIRE_MEM_USE), 1);
     cr_assert_eq(used(), RIG_GRANULE);
     cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
-    /* It outlives its graph, and goes with the call that frees it. */
+    /* The memory outlives its graph, and ends with the call that frees it. */
     cr_assert_eq(cuGraphExecDestroy(e), CUDA_SUCCESS);
     cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
     cr_assert_eq(used(), RIG_GRANULE);
@@ -717,7 +716,8 @@ Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
     cr_assert_eq(used(), 0);
 }
 
-/* The worker hears nothing of it, and what graphs have of the device is no more. */
+/* Expects that the memory is the host's: the worker is told nothing, and the graphs' device memory
+ * does not grow. */
 static void is_of_the_host(CUdeviceptr addr) {
     uint32_t type;
     cr_assert_eq(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addr),
@@ -795,10 +795,9 @@ Test(shim_graph, memory_ends_with_its_context) {
     cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
 }
 
-/* ---- drawn ------------------------------------------------------------------------------------
- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
-/* What is drawn of `g`; for the caller to free. */
+/* Returns the drawing of `g`, which the caller frees. */
 static char *drawn(CUgraph g, unsigned int flags) {
     char *text = calloc(1, 4096), path[] = "/tmp/salus-dot-XXXXXX";
     int fd = mkstemp(path);
@@ -907,7 +906,7 @@ Test(shim_graph, any_node_says_what_it_does) {
     cr_expect_eq(cuGraphNodeGetParams(n, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Those from before do not know the end of the params. */
+/* Structures from before that version lack the context at the end of the params. */
 Test(shim_graph, contexts_of_nodes_are_looked_at_since_there_are_some) {
     CUgraph g = make();
     CUgraphNode n;
@@ -936,7 +935,8 @@ Test(shim_graph, contexts_of_nodes_are_looked_at_since_there_are_some) {
 /* ---- conditions -------------------------------------------------------------------------------
  */
 
-/* A conditional node with a launch of 100 + i in its i-th body, and one of 200 behind it. */
+/* Makes a conditional node with a launch of 100 + i in its i-th body, and a launch of 200 behind
+ * it. */
 static CUgraph make_choice(CUgraphConditionalNodeType type, unsigned int bodies,
                            uint32_t **decides) {
     CUgraph g = make();
@@ -998,7 +998,7 @@ Test(shim_graph, one_with_conditions_is_launched_by_one_record) {
     cr_assert_geq(count_of(WIRE_GRAPH_DROP), 3);
 }
 
-/* What is beside a conditional node does not wait for it. */
+/* Nodes parallel to a conditional node do not wait for it. */
 Test(shim_graph, branches_run_beside_a_condition) {
     uint32_t *decides;
     CUgraph g = make_choice(CU_GRAPH_COND_TYPE_IF, 1, &decides);
@@ -1038,7 +1038,7 @@ Test(shim_graph, an_update_takes_conditions_over) {
     cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
 }
 
-/* A word is somebody else's only when no launch that reads it is under way. */
+/* A word gets another owner only when no launch that reads it is in flight. */
 Test(shim_graph, words_last_as_long_as_what_reads_them) {
     uint32_t *decides, *others, *third;
     CUgraphExecUpdateResultInfo info;
@@ -1053,7 +1053,7 @@ Test(shim_graph, words_last_as_long_as_what_reads_them) {
     cr_assert_neq(third, decides, "it is launched");
     rig_hold_streams(false);
     cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
-    launch(e, own); /* gives back what is no longer launched */
+    launch(e, own); /* frees graphs that are no longer launched */
     make_choice(CU_GRAPH_COND_TYPE_IF, 1, &third);
     cr_assert_eq(third, decides);
 }
@@ -1081,7 +1081,7 @@ Test(shim_graph, a_node_that_kernels_change_is_where_they_write_it) {
     uint32_t value;
     memcpy(&value, node->params, sizeof(value));
     cr_expect_eq(value, 5);
-    node->grid[0] = 7; /* as a kernel does */
+    node->grid[0] = 7; /* as a kernel does it */
     rig_forget();
     launch(e, own);
     const struct wire_choice *c = nth(WIRE_GRAPH_CHOICE, 0);
@@ -1185,7 +1185,7 @@ Test(shim_graph, a_body_holds_what_can_run_any_number_of_times) {
     cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_SUCCESS);
 }
 
-/* In a loop that runs three times the inner condition is what was last said of it. */
+/* In a loop that runs three times the inner condition has the value last written. */
 Test(shim_graph, defaults_are_assigned_where_the_launch_begins) {
     CUgraph g = make();
     CUgraphNode outer, inner;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Green contexts: how multiprocessors are split and put together, and what of it the worker is
- * told.
+ * Green contexts: how multiprocessors are split and combined, and what the worker is told about it.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -65,7 +64,7 @@ static CUgreenCtx make(CUdevResource *from, unsigned int count) {
     return green;
 }
 
-/* A part that is none would be said to be one. */
+/* A device that cannot be partitioned must not return a part. */
 Test(shim_green, a_device_that_is_not_split_has_no_green_contexts) {
     CUdevResource part;
     CUdevResourceDesc desc;

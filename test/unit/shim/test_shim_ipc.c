@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory and events of several processes as the worker sees them: what is asked once, what is told
+ * Memory and events of several processes as the worker sees them: what is asked once, what is sent
  * before a call returns, and what is given back. The rig's worker knows every key.
  */
 #include <criterion/criterion.h>
@@ -24,7 +24,7 @@ static void begin(void) {
 
 TestSuite(shim_ipc, .init = begin, .timeout = 60);
 
-/* Operations since rig_forget; `?`: that wait for an answer. */
+/* Returns the operations since rig_forget; `?` marks those that wait for an answer. */
 static const char *sent(void) {
     static char text[512];
     int n = 0;
@@ -76,7 +76,7 @@ Test(shim_ipc, whole_granules_are_shared) {
     cr_expect_eq(told.key[0], RIG_KEY);
 }
 
-/* Whoever gets its place later must not be seen by whoever has its key. */
+/* A process that has the key must not see the memory of a later owner of the address. */
 Test(shim_ipc, what_was_lent_is_not_kept_for_others) {
     CUdeviceptr large = take(2 * G), small = take(1000), neighbour = take(1000);
     handle_of(large);
@@ -106,7 +106,7 @@ Test(shim_ipc, only_a_block_of_its_own_is_lent) {
     cr_expect_eq(cuIpcGetMemHandle(&h, managed), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Allocators that divide blocks ask about any address (UCX, CuPy's pool). */
+/* Allocators that divide blocks query any address (UCX, CuPy's pool). */
 Test(shim_ipc, every_address_of_a_block_has_its_handle) {
     CUdeviceptr large = take(2 * G + 100), small = take(1000), next = take(1000);
     CUipcMemHandle of_large = handle_of(large), of_small = handle_of(small), h;
@@ -122,7 +122,7 @@ Test(shim_ipc, every_address_of_a_block_has_its_handle) {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* As another job writes it; the rig's segments have two granules. */
+/* Makes a handle as another job does; the rig's segments have two granules. */
 static CUipcMemHandle foreign(uint64_t offset, uint64_t bytes) {
     CUipcMemHandle h = handle_of(take(64));
     struct opened_handle told;
@@ -281,7 +281,7 @@ static CUevent shared_event(void) {
     return e;
 }
 
-/* Another process may be told next. */
+/* Another process may be told next, so the record must have been read. */
 Test(shim_ipc, recording_and_waiting_return_when_they_were_read) {
     CUstream stream;
     cr_assert_eq(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
@@ -332,7 +332,7 @@ Test(shim_ipc, an_event_is_opened_by_its_handle) {
     cr_expect_eq(cuIpcOpenEventHandle(&opened, h), CUDA_ERROR_INVALID_CONTEXT);
     cr_expect_eq(cuIpcOpenEventHandle(&opened, none), CUDA_ERROR_INVALID_VALUE);
     other = h;
-    other.reserved[4] ^= 1; /* another job's */
+    other.reserved[4] ^= 1; /* a handle of another job */
     rig_forget();
     cr_assert_eq(cuIpcOpenEventHandle(&opened, other), CUDA_SUCCESS);
     const struct wire_signal *s = rig_only(WIRE_SIGNAL_OPEN);

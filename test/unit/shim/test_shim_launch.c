@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a launch sends: the parameters by the kernel's layout, ids and order; and that a launch
- * which CUDA refuses sends nothing.
+ * The record of a launch: the parameters by the kernel's layout, ids and order. A launch that CUDA
+ * refuses sends nothing.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,14 +15,14 @@
 #include "shim/device/asker.h"
 #include "test/lib/shim/rig.h"
 
-#define BAD_SHAPE CUDA_ERROR_INVALID_VALUE /* but to a runtime */
+#define BAD_SHAPE CUDA_ERROR_INVALID_VALUE /* except for a runtime */
 #define LARGE_BYTES 20000u
 
 /* A byte, a pointer, a word and a struct of 12 bytes, as a compiler lays them out. */
 static const struct wire_param mixed_params[] = {{0, 1}, {8, 8}, {16, 4}, {20, 12}};
 static const struct wire_param large_params[] = {{0, 8}, {8, LARGE_BYTES - 8}};
 
-/* What a slot of the ring just holds, and one byte more. */
+/* Exactly what a slot of the ring holds, and one byte more. */
 static const struct wire_param eight_params[] = {{0, 8},  {8, 8},  {16, 8}, {24, 8}, {32, 8},
                                                  {40, 8}, {48, 8}, {56, 8}, {64, 1}};
 
@@ -69,7 +69,7 @@ static CUresult shaped(CUfunction f, unsigned int grid[3], unsigned int block[3]
                           NULL, NULL);
 }
 
-/* The device may take less than others do. */
+/* A device may have smaller limits than others. */
 Test(shim_launch, a_shape_is_what_the_device_takes) {
     struct description *d = &state.conn.description;
     unsigned int grid[3] = {1, 1, 1}, block[3] = {8, 1, 32};
@@ -87,7 +87,8 @@ Test(shim_launch, a_shape_is_what_the_device_takes) {
     cr_expect_eq(shaped(plain, grid, block, 0), CUDA_SUCCESS);
 }
 
-/* 228 KiB in blocks of 13,696 bytes with what each costs: 17 in units of 128, 16 of 256. */
+/* 228 KiB in blocks of 13,696 bytes and the reserved bytes: 17 blocks in units of 128, 16 in units
+ * of 256. */
 Test(shim_launch, occupancy_goes_by_the_devices_capability) {
     size_t bytes = 0;
     int blocks = 0;
@@ -152,7 +153,7 @@ Test(shim_launch, parameters_are_those_of_the_call) {
     check_mixed((const unsigned char *)(l + 1));
 }
 
-/* So that what is read before it is written is not zero by chance. */
+/* Fills the stack, so that a read of uninitialised memory does not give zero by chance. */
 static __attribute__((noinline)) void soil_the_stack(void) {
     volatile unsigned char dirt[16384];
     for (size_t i = 0; i < sizeof(dirt); i++)
@@ -271,7 +272,7 @@ Test(shim_launch, a_full_ring_holds_a_launch_up) {
 
 struct shape {
     unsigned int grid[3], block[3], shared;
-    int kernel; /* of kernels */
+    int kernel; /* index of the kernel */
     CUresult result;
 };
 
@@ -289,7 +290,7 @@ static struct shape shapes[] = {
     {{1, 1, 1}, {1, 1, 64}, 0, 1, CUDA_SUCCESS},
     {{1, 1, 1}, {1, 1, 65}, 0, 1, BAD_SHAPE},
     {{1, 1, 1}, {32, 32, 2}, 0, 1, BAD_SHAPE},
-    {{1, 1, 1}, {65537, 1, 1}, 0, 1, BAD_SHAPE}, /* no number of 16 bits */
+    {{1, 1, 1}, {65537, 1, 1}, 0, 1, BAD_SHAPE}, /* does not fit 16 bits */
     {{1, 1, 1}, {1, 65536, 1}, 0, 1, BAD_SHAPE},
     {{1, 1, 1}, {257, 1, 1}, 0, 0, BAD_SHAPE},
     {{1, 1, 1}, {8, 4, 2}, 0, 3, CUDA_SUCCESS},
@@ -345,7 +346,7 @@ Test(shim_launch, a_cooperative_grid_fits_the_device) {
     cr_assert_eq(rig_count(), 1);
 }
 
-/* Of 4 multiprocessors, half; `in`: its context, which is current. */
+/* Enters a green context of half of 4 multiprocessors. `in`: the context, which is then current. */
 static CUstream enter_green(CUcontext *in) {
     CUdevResource all, part;
     CUdevResourceDesc desc;
@@ -504,7 +505,7 @@ Test(shim_launch, a_part_of_the_device_holds_no_more_than_fit) {
 
 /* ---- modes of a launch ----------------------------------------------------------------------- */
 
-/* Of clusters of 16, or of so much shared memory. */
+/* Launches with clusters of 16, or with that much shared memory. */
 static CUresult launch_as(CUlaunchAttributeID id, unsigned int mode, unsigned int shared) {
     CUlaunchAttribute a[2] = {{.id = id}, {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}};
     CUlaunchConfig config = {16, 1, 1, 32, 1, 1, shared, NULL, a, shared ? 1 : 2};
@@ -639,7 +640,7 @@ Test(shim_launch, a_kernel_may_ask_for_a_cluster) {
                  wire_cluster_flags(2, 2, 1));
 }
 
-/* Four multiprocessors of 2048 threads. */
+/* The device has four multiprocessors of 2048 threads. */
 Test(shim_launch, how_many_clusters_fit) {
     CUlaunchConfig config = clustered(8, 4, 1, 1);
     int n = -1;
@@ -668,7 +669,7 @@ Test(shim_launch, how_many_clusters_fit) {
                  CUDA_ERROR_INVALID_VALUE);
 }
 
-/* An event of a part of a kernel is recorded behind all of it. */
+/* An event of a part of a kernel is recorded behind the whole kernel. */
 Test(shim_launch, events_of_a_launch) {
     CUlaunchConfig config = clustered(1, 1, 1, 1);
     CUevent event;

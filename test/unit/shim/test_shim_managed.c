@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Managed memory: what a program said of it is told again, in CUDA's terms, and the worker hears of
- * none of it.
+ * Managed memory: the program's hints are reported in CUDA's terms, and none of them is sent to the
+ * worker.
  */
 #include <criterion/criterion.h>
 

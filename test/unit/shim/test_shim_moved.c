@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The job goes to another worker while its threads wait, ask, send, or do nothing: whatever they
- * wait for they get from the new page, and a page that cannot be had is the end of the context.
+ * The job moves to another worker while its threads wait, query, send, or do nothing: whatever they
+ * wait for comes from the new page. A page that cannot be mapped ends the context.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -197,7 +197,7 @@ Test(shim_moved, the_fault_that_comes_then_is_seen) {
     cr_assert_eq(cuStreamQuery(NULL), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* As of the page before: a child has no part in the job, and must not have its memory either. */
+/* A child has no part in the job, so it must not have the new page either. */
 Test(shim_moved, a_child_does_not_have_the_page) {
     void *page = (void *)(uintptr_t)state.conn.completion;
     int status;
@@ -220,7 +220,7 @@ Test(shim_moved, nobody_writes_to_the_page) {
 
 /* ---- pages that cannot be had ---------------------------------------------------------------- */
 
-/* Another message than a move: `bytes` of it, with this descriptor (-1: none). */
+/* Sends another message than a move: `bytes` of it, with this descriptor (-1: none). */
 static void say(struct wire_moved m, size_t bytes, int fd) {
     rig_move();
     cr_assert(wait_follow());
@@ -291,7 +291,7 @@ Test(shim_moved, a_daemon_that_is_gone) {
     expect_end();
 }
 
-/* What it sent before it ended is there. */
+/* Messages that the daemon sent before it ended still arrive. */
 Test(shim_moved, a_daemon_that_went_after_it_spoke) {
     rig_hold_streams(true);
     launch();
@@ -311,7 +311,7 @@ Test(shim_moved, no_room_for_a_descriptor) {
     expect_end();
 }
 
-/* AddressSanitizer has none left either. */
+/* AddressSanitizer has no addresses left, either. */
 #ifndef __SANITIZE_ADDRESS__
 Test(shim_moved, no_addresses_for_the_page) {
     struct rlimit few;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, textures and surfaces of a device that keeps arrays for itself: what the worker is told,
- * how copies name rows, and which handles the program gets.
+ * Arrays, textures and surfaces of a device with arrays of its own: what the worker is told, how
+ * copies name rows, and which handles the program gets.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -122,7 +122,7 @@ Test(shim_opaque, what_a_context_made_ends_with_it) {
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* Rows of 128 bytes, which have no gaps anywhere. */
+/* Rows of 128 bytes are adjacent on both sides. */
 Test(shim_opaque, rows_without_gaps_are_rows) {
     static float host[3][16][32], back[3][16][32];
     CUarray a = make(32, 16, 3);
@@ -214,7 +214,7 @@ Test(shim_opaque, the_program_has_the_devices_handles) {
     cr_expect_eq(cuSurfObjectDestroy(s), CUDA_SUCCESS);
 }
 
-/* Not only when their numbers run out: they are the device's. */
+/* Destroyed objects are dropped before their numbers run out, because they belong to the device. */
 Test(shim_opaque, destroyed_objects_do_not_stay) {
     const CUDA_RESOURCE_DESC r = of_array(make(8, 8, 0));
     const CUDA_TEXTURE_DESC plain = {.flags = 0};
@@ -258,7 +258,7 @@ static CUtexref reference(const char *name) {
     return t;
 }
 
-/* The latest record, of this reference. */
+/* Returns the latest record, which must be of this reference. */
 static const struct wire_texture_ref *told(const char *name) {
     const struct wire_texture_ref *w = rig_record(rig_count() - 1, NULL);
     cr_assert_eq(w->texture.rec.op, WIRE_TEXTURE_REF);
@@ -305,7 +305,8 @@ Test(shim_opaque, a_reference_is_told_whatever_is_said_of_it) {
     cr_expect_eq(rig_count(), 4, "it reads nothing any more");
 }
 
-/* What makes no texture: an array that is gone, and levels without normalised coordinates. */
+/* Descriptions that make no texture: a destroyed array, and levels without normalised coordinates.
+ */
 Test(shim_opaque, what_cannot_be_read_is_nothing) {
     CUtexref t = reference("plane");
     CUarray a = make(8, 4, 0);

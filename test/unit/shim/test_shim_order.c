@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Order: streams and their numbers, events as places in them, and host functions that stand
- * between.
+ * Order: streams and their numbers, events as positions in streams, and host functions between
+ * other operations.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -103,14 +103,15 @@ static size_t limit(CUlimit which) {
     return value;
 }
 
-/* The limit that the worker was told last. */
+/* Returns the limit that the worker was told last. */
 static uint64_t told_limit(void) {
     const struct wire_limit *l = rig_record(rig_count() - 1, NULL);
     cr_assert_eq(l->rec.op, WIRE_LIMIT);
     return l->value;
 }
 
-/* Neither a thread's stack nor the table has a number that programs reach. */
+/* A program can push as many contexts as it makes: neither a thread's stack nor the table has a
+ * practical limit. */
 Test(shim_order, contexts_on_a_stack_are_as_many_as_a_program_makes) {
     static CUcontext made[2000];
     CUcontext now, before;
@@ -312,7 +313,7 @@ Test(shim_order, numbers_go_on_where_they_ended) {
     cr_assert_neq(next, own);
 }
 
-/* Daemons since 1.9 take more; what they show of these lies elsewhere on the page. */
+/* Daemons since 1.9 accept more streams; the page has the progress of those elsewhere. */
 Test(shim_order, streams_go_on_behind_the_first) {
     static CUstream s[WIRE_STREAMS_FIRST + 8];
     uint32_t n = 0;
@@ -353,8 +354,8 @@ Test(shim_order, events_go_on_behind_the_first) {
     cr_expect_gt(ms, 0);
 }
 
-/* While the worker is told of the end, nobody gets the number: the two records would change places.
- */
+/* No other stream gets the number before the worker was told of the end: the two records could
+ * change places. */
 Test(shim_order, a_number_is_free_once_its_end_was_told) {
     CUstream next;
     struct stream *s = stream_find(own);

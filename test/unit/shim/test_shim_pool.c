@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pools: when a freed block is handed out again, to which stream, and what a pool that was
- * destroyed still owes.
+ * Pools: when a freed block is handed out again, to which stream, and what a destroyed pool must
+ * still do.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "shim/memory/mem.h"
 #include "test/lib/shim/rig.h"
 
-#define GROWTH (32ull << 20) /* bytes by which pools are seen to grow */
+#define GROWTH (32ull << 20) /* growth step of pools that programs see */
 
 static CUstream a, b;
 
@@ -45,7 +45,7 @@ static uint64_t get(CUmemoryPool pool, CUmemPool_attribute attr) {
     return value;
 }
 
-/* Something that stream has yet to do. */
+/* Sends work that the stream has not done yet. */
 static void occupy(CUstream s) {
     cr_assert_eq(cuMemsetD8Async(take(make(0), 64, s), 0, 64, s), CUDA_SUCCESS);
 }
@@ -120,7 +120,7 @@ Test(shim_pool, the_devices_own_cannot_be_destroyed) {
     cr_assert_eq(chosen, own, "the choice goes back to it");
 }
 
-/* cuSPARSE frees so what it allocated before it knew of a stream. */
+/* cuSPARSE frees memory like this that it allocated before it had a stream. */
 Test(shim_pool, plain_memory_is_freed_in_a_streams_order) {
     struct mem_block found;
     CUdeviceptr plain, other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a program is told of a device that is not the software GPU: what is the device's is as it
- * says, what Salus decides is as ever, and launches and occupancy go by the former.
+ * The description of a device other than the software GPU: the device's attributes are reported as
+ * they are, those that Salus decides never change, and launches and occupancy follow the former.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -44,11 +44,11 @@ Test(shim_shown, the_devices_own_are_as_it_says) {
     cr_expect_eq(cuDeviceGetAttribute(&value, (CUdevice_attribute)0, 0), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(cuDeviceGetAttribute(&value, (CUdevice_attribute)-1, 0), CUDA_ERROR_INVALID_VALUE);
     cr_expect_eq(value, 5);
-    description_set(said, 200, 42); /* newer than our list */
+    description_set(said, 200, 42); /* an attribute newer than this library */
     cr_expect_eq(ask((CUdevice_attribute)200), 42);
 }
 
-/* The example device says the opposite of each of these. */
+/* The example device has the opposite value of each of these. */
 Test(shim_shown, what_salus_decides_is_not_the_devices) {
     cr_expect_eq(ask(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE), CU_COMPUTEMODE_DEFAULT);
     cr_expect_eq(ask(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS), 0);
@@ -111,7 +111,7 @@ Test(shim_shown, priorities_limits_and_widths) {
     cr_assert_eq(cuDeviceGetTexture1DLinearMaxWidth(&value, CU_AD_FORMAT_FLOAT, 4, 0),
                  CUDA_SUCCESS);
     cr_expect_eq(value, 1u << 24);
-    said->texture1d_linear[4] = UINT64_MAX; /* more than a record says */
+    said->texture1d_linear[4] = UINT64_MAX; /* more than a record can express */
     cr_assert_eq(cuDeviceGetTexture1DLinearMaxWidth(&value, CU_AD_FORMAT_FLOAT, 4, 0),
                  CUDA_SUCCESS);
     cr_expect_eq(value, 1u << 28);
@@ -135,6 +135,6 @@ Test(shim_shown, arrays_are_as_large_as_the_device_takes) {
     description_set(said, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, 4095);
     cr_expect_eq(cuArrayCreate_v2(&a, &d), CUDA_ERROR_INVALID_VALUE);
     description_set(said, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, 1 << 20);
-    d.Width = (1 << 17) + 1; /* more than a record says */
+    d.Width = (1 << 17) + 1; /* more than a record can express */
     cr_expect_eq(cuArrayCreate_v2(&a, &d), CUDA_ERROR_INVALID_VALUE);
 }

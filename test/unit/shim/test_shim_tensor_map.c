@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor maps as the driver's calls write them: what lies in them, what is refused, and that a
- * refused call changes nothing; of a device that has maps of its own, that it is asked, and how.
+ * Tensor maps as the driver's calls write them: their contents, the refusals, and that a refused
+ * call changes nothing. For a device with maps of its own: that the worker is asked, and how.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ TestSuite(shim_tensor_map, .init = rig_begin, .timeout = 60);
 static alignas(64) char memory[256];
 static CUtensorMap room;
 
-/* A call's arguments, good as they are. */
+/* The arguments of a call, all valid. */
 struct columns {
     uint32_t rank, channels, pixels, steps[5];
     uint64_t sizes[5], strides[4];
@@ -118,7 +118,7 @@ Test(shim_tensor_map, columns_that_cannot_be_are_refused) {
     INVALID((c.rank = 5, c.upper[2] = 16));
     INVALID(c.type = (CUtensorMapDataType)99);
     INVALID(c.fill = (CUtensorMapFloatOOBfill)2);
-    INVALID(c.type = CU_TENSOR_MAP_DATA_TYPE_UINT16); /* has no NaN */
+    INVALID(c.type = CU_TENSOR_MAP_DATA_TYPE_UINT16); /* the type has no NaN */
     REFUSED(CUDA_ERROR_NOT_SUPPORTED, c.interleave = CU_TENSOR_MAP_INTERLEAVE_16B);
     REFUSED(CUDA_ERROR_NOT_SUPPORTED, c.type = CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B);
     REFUSED(CUDA_ERROR_NOT_SUPPORTED, c.swizzle = CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B);
@@ -164,15 +164,14 @@ Test(shim_tensor_map, all_tensors_are_of_the_small_class) {
                  CUDA_ERROR_INVALID_VALUE, "no map");
 }
 
-/* ---- of the device's own ----------------------------------------------------------------------
- */
+/* ---- maps of the device itself --------------------------------------------------------------- */
 
 static void check_seen(void) {
     for (uint64_t i = 0; i < 16; i++)
         cr_expect_eq(room.opaque[i], RIG_SEEN(i), "word %d", (int)i);
 }
 
-/* What the worker was asked, and nothing else. */
+/* Returns the only request that the worker got. */
 static struct tensor_ask was_asked(void) {
     const struct wire_tensor_map *rec = rig_only(WIRE_TENSOR_MAP);
     cr_assert(rec->rec.ticket != 0);
@@ -189,7 +188,7 @@ static void own_maps(void) {
 Test(shim_tensor_map, the_device_is_asked_for_columns) {
     struct columns c = good();
     own_maps();
-    c.interleave = CU_TENSOR_MAP_INTERLEAVE_16B; /* what our own cannot be */
+    c.interleave = CU_TENSOR_MAP_INTERLEAVE_16B; /* not supported by the software GPU's own maps */
     c.steps[0] = 77;
     cr_assert_eq(encode(&c), CUDA_SUCCESS);
     check_seen();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, textures and surfaces: what there can be, where copies go, the records that arrive, and
- * when a number is used again.
+ * Arrays, textures and surfaces: which can exist, where copies go, the records that arrive, and
+ * when a number is reused.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -158,7 +158,7 @@ static CUresult copy(CUarray a, size_t x, size_t y, size_t z, size_t w, size_t h
     return cuMemcpy3D_v2(&c);
 }
 
-/* Rows of 40 bytes lie 64 apart, slices of 10 rows 640. */
+/* Rows of 40 bytes are 64 bytes apart, slices of 10 rows 640. */
 Test(shim_texture, copies_keep_to_the_rows_of_an_array) {
     CUarray a = make(shape(10, 10, 5, 0));
     rig_forget();
@@ -378,7 +378,7 @@ Test(shim_texture, surfaces_are_of_arrays) {
     cr_assert_eq(cuSurfObjectCreate(&s, &r), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* A number comes again only when the worker has dropped it, and answered that it did. */
+/* A number is reused only after the worker has dropped it and answered. */
 Test(shim_texture, numbers_are_dropped_before_they_come_again) {
     static uint64_t used[WIRE_TEXTURES_FIRST], live[16];
     CUDA_RESOURCE_DESC r = of_linear(device, 4096);
@@ -391,7 +391,7 @@ Test(shim_texture, numbers_are_dropped_before_they_come_again) {
             live[k] = t;
         else
             cr_assert_eq(cuTexObjectDestroy(t), CUDA_SUCCESS);
-        if (k % 1024 == 0) rig_count(); /* so that the ring does not fill */
+        if (k % 1024 == 0) rig_count(); /* keeps the ring from filling */
     }
     rig_forget();
     cr_assert_eq(cuTexObjectCreate(&t, &r, &plain, NULL), CUDA_SUCCESS);
@@ -432,7 +432,7 @@ Test(shim_texture, more_can_be_alive_than_there_were_numbers) {
     cr_assert_eq(got.res.linear.devPtr, device);
 }
 
-/* The next creation drops them: a destruction asks the worker nothing. */
+/* The next creation drops them: a destruction itself asks the worker nothing. */
 Test(shim_texture, destroyed_ones_are_dropped_when_there_are_many) {
     CUDA_RESOURCE_DESC r = of_linear(device, 4096);
     CUtexObject t;
@@ -489,7 +489,7 @@ static CUtexref reference(CUmodule *module) {
     return t;
 }
 
-/* The only texture that was made. */
+/* Returns the only texture that was made. */
 static const struct wire_texture *made(void) {
     const struct wire_texture *found = NULL;
     uint32_t bytes;
@@ -521,7 +521,8 @@ Test(shim_texture, a_reference_is_an_object_of_what_it_was_told) {
     cr_assert_eq(made()->filter, 0);
 }
 
-/* Once somebody waits for the stream that tells the module of the object: nobody else does. */
+/* Completes the stream once a thread waits for it: only the call that writes the object into the
+ * module does. */
 static void *let_go(void *ended) {
     const _Atomic uint32_t *sleeping = &state.conn.submission->client_sleeping;
     while (!atom_load_relaxed((_Atomic bool *)ended) && !atom_load_relaxed(sleeping))
@@ -530,7 +531,7 @@ static void *let_go(void *ended) {
     return NULL;
 }
 
-/* A stream of its own may be at a kernel that reads by it as soon as the call is back. */
+/* Another stream may run a kernel that reads the reference as soon as the call returns. */
 Test(shim_texture, a_reference_is_told_when_the_call_is_back) {
     CUmodule module;
     CUtexref t = reference(&module);

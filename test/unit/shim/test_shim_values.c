@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory operations of streams: what is sent for each, what is refused before anything is sent, and
- * what becomes of them in graphs.
+ * Memory operations of streams: the record of each, the refusals before anything is sent, and the
+ * same operations in graphs.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -167,7 +167,7 @@ Test(shim_values, a_node_is_added_asked_about_and_changed) {
     make_batch(ops);
     cr_assert_eq(cuGraphCreate(&g, 0), CUDA_SUCCESS);
     cr_assert_eq(cuGraphAddBatchMemOpNode(&n, g, NULL, 0, &p), CUDA_SUCCESS);
-    ops[0].writeValue.value = 70; /* the node has its own */
+    ops[0].writeValue.value = 70; /* the node has a copy */
     cr_assert_eq(cuGraphBatchMemOpNodeGetParams(n, &got), CUDA_SUCCESS);
     cr_expect(got.count == 4 && got.paramArray != ops && got.paramArray[0].writeValue.value == 7);
     cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_SUCCESS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Virtual memory management as the worker sees it: which records the calls send, which of them
- * wait, and that nothing is sent for what only this side needs to know.
+ * Virtual memory management as the worker sees it: the records of each call, which of them wait,
+ * and that nothing is sent for what only the library needs to know.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -49,8 +49,8 @@ static CUmemGenericAllocationHandle make(uint64_t bytes) {
     return h;
 }
 
-/* The records since rig_forget, as text: an operation's letter, a segment's number, a place in
- * granules from `base`, a length. */
+/* Writes the records since rig_forget as text: an operation's letter, a segment's number, a
+ * position in granules from `base`, a length. */
 static int describe(char *text, const struct wire_segment *s, CUdeviceptr base) {
     static const char letters[] = "mocsex"; /* MAKE OPEN CLOSE SHOW EXPORT SHARE */
     const struct wire_mem *m = (const void *)s;
@@ -116,7 +116,7 @@ Test(shim_virtual, memory_goes_with_its_last_mapping) {
     cr_expect_str_eq(sent(at), "c0 c1 ");
 }
 
-/* Blocks come from the window's beginning, and a reservation is nobody's. */
+/* Blocks come from the window's beginning, and a reservation belongs to no block. */
 Test(shim_virtual, reserved_addresses_are_no_memory) {
     CUdeviceptr block, at = reserve(8 * G), second = reserve(G);
     struct mem_block b;
@@ -140,7 +140,7 @@ static void *make_one(void *arg) {
     return NULL;
 }
 
-/* Two granules of credit: whoever is being asked for them cannot be taken by surprise. */
+/* Two granules of credit: while a request for them is in flight, blocks cannot use them. */
 Test(shim_virtual, what_is_being_asked_for_is_no_credit) {
     CUmemGenericAllocationHandle h;
     CUdeviceptr block;
@@ -219,7 +219,7 @@ Test(shim_virtual, a_key_is_asked_for_once_and_known_again) {
     close(fd);
 }
 
-/* The end that the worker has, when a descriptor of segment `number` was asked for. */
+/* Returns the end that the worker got when a descriptor of segment `number` was requested. */
 static int other_end(uint32_t number) {
     struct wire_file asked;
     int end = rig_kept(&asked);
@@ -284,11 +284,11 @@ Test(shim_virtual, a_descriptor_that_is_refused_leaves_nothing) {
     cr_expect_eq(try_export(h, &fd), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Sockets of programs have all kinds of things in them, which stay there. */
+/* Sockets of programs contain arbitrary data, which stays there. */
 Test(shim_virtual, sockets_without_a_key_are_refused) {
     const struct {
         int type;
-        uint32_t kind, off; /* its magic number is */
+        uint32_t kind, off; /* offset of the magic number */
         size_t bytes;
     } odd[] = {{SOCK_SEQPACKET, 77, 0, sizeof(struct keyfile)},
                {SOCK_SEQPACKET, KEYFILE_ALLOCATION, 1, sizeof(struct keyfile)},
@@ -302,7 +302,7 @@ Test(shim_virtual, sockets_without_a_key_are_refused) {
     int fd, end, pair[2];
     char room[sizeof(good) + 1] = {0};
     cr_assert_eq(keyfile_pair(&fd, &end), 0);
-    cr_assert_eq(keyfile_put(end, &good), 0); /* which fills in the magic */
+    cr_assert_eq(keyfile_put(end, &good), 0); /* sets the magic number */
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         struct keyfile bad = {good.magic + odd[i].off, odd[i].kind, {1, 2}};
         memcpy(room, &bad, sizeof(bad));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who waits for the worker holds up nobody else: one thread is in a round trip that is not
- * answered, or before a ring that is full, and the other goes on with what is there.
+ * A thread that waits for the worker delays no other thread: one is in an unanswered round trip, or
+ * before a full ring, and the other continues with the memory that it has.
  */
 #include "shim/connection/wait.h"
 
@@ -71,7 +71,7 @@ static uint64_t pool_used(void) {
     return used;
 }
 
-/* Plain and pooled memory from granules that are there, and questions about it. */
+/* Uses plain and pooled memory from granules that are backed, and queries about it. */
 static void use_what_is_there(void) {
     CUdeviceptr a, b, base;
     size_t bytes, total;
@@ -88,7 +88,7 @@ static void use_what_is_there(void) {
     pool_used();
 }
 
-/* One granule of each window has memory; more is beyond the credit. */
+/* Uses up the credit: one granule of each window has memory, and more needs a request. */
 static void use_up_the_credit(void) {
     CUdeviceptr a, b;
     cr_assert_eq(cuMemAlloc_v2(&a, 1000), CUDA_SUCCESS);
@@ -177,7 +177,7 @@ static CUresult create_stream(struct other *o) {
     return cuStreamCreate(&o->stream, CU_STREAM_NON_BLOCKING);
 }
 
-/* The announcement of a death waits for room; whoever needs to announce nothing does not. */
+/* The announcement of a free waits for room; a thread without announcements does not wait. */
 Test(shim_waiting, before_a_full_ring_holds_up_nobody) {
     struct other o = {0};
     CUdeviceptr a, b;
@@ -269,7 +269,7 @@ Test(shim_waiting, a_record_that_might_have_to_wait_is_found, .signal = SIGABRT)
 
 /* ---- what kernels said ----------------------------------------------------------------------- */
 
-/* What the call wrote to descriptor 2. */
+/* Returns what the call wrote to descriptor 2. */
 static const char *said_by(CUresult (*call)(void *arg), void *arg, CUresult want) {
     static char text[256];
     int before = dup(STDERR_FILENO), fd = memfd_create("said", 0);
@@ -296,7 +296,7 @@ static CUresult ask_stream(void *arg) {
     return cuStreamQuery(arg);
 }
 
-/* Of a context that is known to have ended, too: a failed assertion is what ended it. */
+/* Text is printed for a context that is known to have ended, too: a failed assertion ended it. */
 Test(shim_waiting, text_is_shown_by_who_waits_in_vain) {
     CUstream s;
     CUevent e;
@@ -318,7 +318,7 @@ static CUresult not_sent(void *arg, uint32_t slot, uint64_t ticket) {
     return CUDA_ERROR_OPERATING_SYSTEM;
 }
 
-/* A request that never left has no answer that could come late: others get its slot. */
+/* A request that was never sent has no late answer, so other requests get its slot. */
 Test(shim_waiting, requests_that_are_not_sent_keep_no_slot) {
     static const char long_name[RING_RECORD_MAX];
     struct wire_func_get rec = {.rec = {.op = WIRE_FUNC_GET}};

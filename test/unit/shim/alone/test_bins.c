@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Freed blocks of a stream-ordered pool: who may have them, and when.
+ * Freed blocks of a stream-ordered pool: which streams may take them, and when.
  */
 #include "shim/memory/bins.h"
 
@@ -9,7 +9,7 @@
 
 #define STREAMS 4
 
-static uint64_t reached[STREAMS]; /* how far each stream is */
+static uint64_t reached[STREAMS]; /* progress of each stream */
 
 static bool done(uint32_t stream, uint64_t seq) {
     return reached[stream] >= seq;
@@ -74,8 +74,8 @@ Test(bins, only_complete_blocks_give_their_memory_back) {
     bins_finish(&b);
 }
 
-/* A model: which block is used by whom until when. No block may be handed to a stream that could
- * run ahead of its last use, and none may be handed out twice. */
+/* A model of the stream that uses each block, and until when. No block may be handed to a stream
+ * that could run ahead of its last use, and none twice. */
 #define BLOCKS 64
 
 struct model {

@@ -23,7 +23,7 @@ static void prepare(uint32_t gpus) {
     rig.config.gpus = gpus;
     rig.worker.uuid = 0xa1;
     rig.second.uuid = 0xa2;
-    rig.second.pci_bus = 0x40; /* before the first one's */
+    rig.second.pci_bus = 0x40; /* lower than the first GPU's bus number */
     setenv("SALUS_RUN_DIR", rig.dir, 1);
 }
 
@@ -48,7 +48,7 @@ static int choose(const char *list) {
     return gpu_choice_make(&choice, why);
 }
 
-/* The number that the list chooses. */
+/* Returns the number of the GPU that the list chooses. */
 static int number_of(const char *list) {
     cr_assert_eq(choose(list), 0, "%s: %s", list, why);
     cr_assert_eq(choice.order[choice.count - 1], choice.gpu);

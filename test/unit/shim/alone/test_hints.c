@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What was said of memory, against a model that has a value for each address.
+ * Hints about memory, against a model with one value for each address.
  */
 #include "shim/memory/hints.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lanes: steps that depend on each other keep their order by lanes and waits alone, chains stay in
- * one lane, branches get lanes of their own while there are any.
+ * Lanes: steps that depend on each other are ordered only by lanes and waits; chains stay in one
+ * lane; branches get lanes of their own while there are any.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "shim/graph_exec/lanes.h"
 
-/* A step after this place: its lane; the place behind it. */
+/* Adds a step after this place. Returns its lane, and the place behind it. */
 static uint32_t step(struct lanes *l, const struct lanes_place *after, struct lanes_place *place) {
     uint32_t lane = lanes_choose(l, after), on;
     uint64_t on_seq;
@@ -74,20 +74,20 @@ Test(lanes, more_branches_than_lanes_share) {
 
 #define STEPS 60
 
-/* One step of a random program: its record, and what must be complete when it runs. */
+/* One step of a random program: its record, and the records that must be complete when it runs. */
 struct told {
     uint32_t lane;
     uint64_t seq;
-    struct lanes_place waits; /* of its lane, up to there */
+    struct lanes_place waits; /* in each lane, up to this record */
 };
 
-/* Whether b runs after a by order within lanes and by waits, and by these alone. */
+/* True when b runs after a because of lane order and waits only. */
 static bool is_after(const struct told *b, const struct told *a, const struct lanes_place *behind) {
     return a->lane == b->lane ? a->seq < b->seq : behind->at[a->lane] >= a->seq;
 }
 
-/* What an honest device waits for before a record: all before it in its lane, and what these and it
- * waited for, as far as those went. */
+/* Computes what a correct device has completed before a record: all earlier records of its lane,
+ * and everything that they and it waited for. */
 static void follow(struct told *steps, struct lanes_place *known, int count, struct told *s) {
     struct lanes_place all = s->waits;
     for (int i = 0; i < count; i++)

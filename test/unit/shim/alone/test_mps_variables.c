@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which variables of MPS are named, and that they are named once.
+ * Which variables of MPS are reported, and that they are reported once.
  */
 #include "shim/process/mps_variables.h"
 

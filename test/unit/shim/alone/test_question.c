@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A broker's answer to a question, and every way in which it can be none.
+ * A broker's answer to a query, and every way in which it can be invalid.
  */
 #include "shim/process/question.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lines about what is refused: how many, what they name, and the end of a strict job. Each case
+ * The log lines about refusals: how many, what they name, and the end of a strict job. Each case
  * runs in a child whose standard error is read.
  */
 #include "shim/connection/refuse.h"
@@ -34,7 +34,7 @@ static void read_all(int fd) {
     said[n] = '\0';
 }
 
-/* In the child, where Criterion's own assertions would not end. */
+/* Checks a condition in the child, where Criterion's own assertions would not end the process. */
 static void need(bool holds) {
     if (!holds) _exit(99);
 }
@@ -173,7 +173,7 @@ static void a_hostile_text(void) {
     static char name[100000], reason[100000];
     memset(name, 'n', sizeof(name) - 1);
     memset(reason, '\n', sizeof(reason));
-    refuse_kernel(name, NULL, ERR_INVALID_PTX, reason, sizeof(reason)); /* without an end */
+    refuse_kernel(name, NULL, ERR_INVALID_PTX, reason, sizeof(reason)); /* no terminating NUL */
 }
 
 Test(refuse, text_from_elsewhere_is_one_bounded_line) {
@@ -241,7 +241,7 @@ static void call_slots(void) {
     for (int i = 0; i < 3; i++)
         need(((CUresult(*)(void))one[12])() == CUDA_ERROR_NOT_SUPPORTED);
     need(((CUresult(*)(void))two[200])() == CUDA_ERROR_NOT_SUPPORTED);
-    need(two[SLOTS_MAX - 1] == NULL); /* there are not more functions than there are */
+    need(two[SLOTS_MAX - 1] == NULL); /* the table of functions has no free entry left */
 }
 
 Test(refuse, a_slot_says_which_it_is_once) {
@@ -256,7 +256,7 @@ Test(refuse, a_slot_says_which_it_is_once) {
 
 static char written[1 << 16];
 
-/* Runs it with the file that SALUS_REFUSALS names, and reads that. */
+/* Runs the body with the file that SALUS_REFUSALS names, and reads the file. */
 static void run_recorded(void (*body)(void)) {
     char path[] = "/tmp/salus-refusals-XXXXXX";
     int fd = mkstemp(path);
@@ -305,7 +305,7 @@ Test(refuse, hostile_text_is_one_bounded_line_there_too) {
     cr_assert_leq(strlen(said), 1024);
 }
 
-/* No file is made, no link followed, nobody waited for. */
+/* The library makes no file, follows no link, and waits for no reader. */
 Test(refuse, only_a_file_that_is_there_is_written_to) {
     char dir[] = "/tmp/salus-refusals-XXXXXX", path[64];
     struct stat st;

@@ -29,25 +29,26 @@
 #define GRANULE (2ull << 20)
 #define FIRST 0x300000000000ull
 #define SECOND 0x310000000000ull
-#define CONNECTIONS_MOST 4 /* then it is refused for good */
+#define CONNECTIONS_MOST 4 /* connections until the job is refused for good */
 
-/* What the broker does wrong, if anything. */
+/* The faults of the broker. */
 struct script {
-    int refuse;              /* result of the offer */
-    int major_off;           /* added to the version */
-    int minor;               /* 0: ours */
-    int wrong;               /* attribute of the description; < 0: its version */
-    bool hang_up;            /* after hello */
-    bool unsealed;           /* the completion memfd can shrink */
-    bool small;              /* the submission memfd is too small */
-    int fds;                 /* how many travel; 0: all */
-    uint64_t granularity;    /* 0: GRANULE */
-    uint64_t alloc;          /* granules of the window; 0: 4 */
-    int welcome;             /* result of the welcome */
-    int lost;                /* connections whose worker ends while it is offered */
-    bool late;               /* refuses as to one that accepted, before it hears that it did not */
-    uint64_t base[2];        /* of the first and the second offer */
-    uint32_t answers[2];     /* what the client said */
+    int refuse;           /* result of the offer */
+    int major_off;        /* added to the version */
+    int minor;            /* 0: the current version */
+    int wrong;            /* attribute of the description; < 0: its version */
+    bool hang_up;         /* after hello */
+    bool unsealed;        /* the completion memfd can shrink */
+    bool small;           /* the submission memfd is too small */
+    int fds;              /* descriptors that are sent; 0: all */
+    uint64_t granularity; /* 0: GRANULE */
+    uint64_t alloc;       /* granules of the window; 0: 4 */
+    int welcome;          /* result of the welcome */
+    int lost;             /* connections whose worker ends during the offer */
+    bool late; /* sends the refusal of an accepted offer, before it learns that the client did not
+                  accept */
+    uint64_t base[2];        /* window bases of the first and the second offer */
+    uint32_t answers[2];     /* the client's answers */
     int offers, connections; /* made */
     struct wire_hello hello; /* as received */
     struct wire_question question;
@@ -61,7 +62,7 @@ static int make_memfd(size_t bytes, bool sealed) {
     return fd;
 }
 
-/* As the worker makes it: the device is described before it is offered. */
+/* Makes the page as the worker does: the device is described before the offer. */
 static int make_completion(const struct script *s) {
     const struct wire_device device = {.memory_bytes = GRANULE,
                                        .sm_count = 9,
@@ -112,7 +113,7 @@ static void say_welcome(const struct script *s, int result) {
     fdutil_send(s->peer, &w, sizeof(w), NULL, 0);
 }
 
-/* Says that there is such a GPU. */
+/* Answers that the GPU exists. */
 static void answer_question(struct script *s) {
     struct wire_view v = {
         .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .device = {.memory_bytes = GRANULE}};
@@ -121,11 +122,11 @@ static void answer_question(struct script *s) {
     close(s->peer);
 }
 
-/* False: the client will come again. */
+/* Serves one connection. False: the client will connect again. */
 static bool serve(struct script *s) {
     struct wire_answer a = {0};
     s->peer = accept(s->listener, NULL, NULL);
-    if (s->peer < 0) return true; /* it should have come again */
+    if (s->peer < 0) return true; /* the client should have connected again */
     fdutil_recv(s->peer, &s->hello, sizeof(s->hello), NULL, NULL);
     if (s->hello.magic == WIRE_QUESTION_MAGIC) {
         answer_question(s);
@@ -154,7 +155,7 @@ static void *broker(void *arg) {
     const struct script *s = arg;
     while (!serve(arg))
         continue;
-    close(s->listener); /* one that comes again is not answered */
+    close(s->listener); /* a further connection gets no answer */
     return NULL;
 }
 
@@ -183,7 +184,7 @@ static int connect_to(struct script *s, struct conn *c) {
     return err;
 }
 
-/* As `salusctl run` gives one to its command. */
+/* Makes a file as `salusctl run` gives one to its command. */
 static int give_note(void) {
     char path[64];
     int fd = memfd_create("note", MFD_CLOEXEC);
@@ -192,7 +193,7 @@ static int give_note(void) {
     return fd;
 }
 
-/* One line, with the reason. */
+/* Expects one line in the file, with the reason. */
 static void check_note(int fd, const char *reason) {
     char text[1024] = "";
     ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -203,7 +204,7 @@ static void check_note(int fd, const char *reason) {
     close(fd);
 }
 
-/* True when nothing is mapped there. */
+/* True when no mapping is there. */
 static bool is_free(uint64_t at) {
     void *p = mmap((void *)(uintptr_t)at, 4096, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -285,13 +286,13 @@ Test(shim_conn, a_list_that_hides_every_gpu_asks_nobody) {
     cr_assert_eq(conn_open(&c), ERR_NO_DAEMON);
 }
 
-/* Ignored, it would be another one that nobody sees. */
+/* A misspelt GPU that is ignored would silently mean another GPU. */
 Test(shim_conn, a_gpu_that_is_misspelt_is_no_job) {
     struct conn c = {0};
 
     log_init("none");
     setenv("SALUS_GPU", "2nd", 1);
-    setenv("SALUS_RUN_DIR", "/nonexistent", 1); /* nobody is asked */
+    setenv("SALUS_RUN_DIR", "/nonexistent", 1); /* no broker is asked */
     int note = give_note();
     cr_assert_eq(conn_open(&c), -ENODEV);
     cr_assert(c.refused);
@@ -315,7 +316,8 @@ Test(shim_conn, a_profile_is_a_program_and_its_arguments) {
 Test(shim_conn, asks_for_another_place_when_something_is_in_the_way) {
     struct script s = {0};
     struct conn c = {0};
-    /* In the middle of the second window: the first must be given up as well. */
+    /* The obstacle is in the middle of the second window: the first window must be unmapped as
+     * well. */
     mmap((void *)(FIRST + 17 * GRANULE), 4096, PROT_READ,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     cr_assert_eq(connect_to(&s, &c), 0);
@@ -340,7 +342,7 @@ Test(shim_conn, says_when_there_is_no_daemon) {
     cr_assert_eq(conn_open(&c), ERR_NO_DAEMON);
 }
 
-/* Every way of failing leaves nothing mapped, and is told. */
+/* Expects that a failure leaves nothing mapped, and is reported. */
 static void check_refused(struct script *s, int expected) {
     struct conn c = {0};
     int note = give_note();
@@ -358,7 +360,7 @@ Test(shim_conn, refusal) {
     check_refused(&(struct script){.refuse = -EBUSY}, -EBUSY);
 }
 
-/* A program may have this variable from anywhere. */
+/* A program may have got this variable from anywhere. */
 Test(shim_conn, only_a_launchers_file_is_written_to) {
     char path[] = "/tmp/shim-note-XXXXXX", byte;
     int fd = mkstemp(path);
@@ -409,7 +411,8 @@ Test(shim_conn, workers_that_end_one_after_the_other_are) {
     cr_assert_eq(s.connections, CONNECTIONS_MOST);
 }
 
-/* Neither is one that ends while the client asks for another place. */
+/* A worker that ends while the client asks for another place is no reason to refuse the job,
+ * either. */
 Test(shim_conn, a_loss_that_crossed_its_answer) {
     struct script s = {.late = true, .lost = 1000};
     block_first();
@@ -417,8 +420,8 @@ Test(shim_conn, a_loss_that_crossed_its_answer) {
     cr_assert_eq(s.connections, CONNECTIONS_MOST);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* it needs address space of its own */
-/* No other place would do. */
+#ifndef __SANITIZE_ADDRESS__ /* ASan needs the address space itself */
+/* The failure is no collision, because no other place would work. */
 Test(shim_conn, no_address_space_is_no_collision) {
     struct script s = {.alloc = 1024};
     struct rlimit some = {1ull << 30, 1ull << 30};
@@ -473,7 +476,7 @@ Test(shim_conn, windows_that_are_not_whole_granules) {
     check_refused(&(struct script){.base = {FIRST + 4096}}, ERR_PROTOCOL);
 }
 
-/* Each half of the device window is one of its own. */
+/* Each half of the device window has granules of its own. */
 Test(shim_conn, windows_that_have_no_halves) {
     check_refused(&(struct script){.alloc = 3}, ERR_PROTOCOL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lengths of code images from their own headers, and headers that lie.
+ * Lengths of code images from their own headers, and headers with wrong lengths.
  */
 #include "shim/code/fatbin.h"
 
@@ -57,7 +57,8 @@ Test(shim_fatbin, absurd_lengths_are_refused) {
     cr_assert_eq(fatbin_measure(&b), 0);
 }
 
-/* A page that can be read, and behind it a header's longest reach that cannot. */
+/* Returns a readable page, followed by memory that cannot be read, as long as a header can reach.
+ */
 static char *last_page(void) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = page + UINT16_MAX + 1;
     char *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -66,7 +67,7 @@ static char *last_page(void) {
     return p;
 }
 
-/* The program's memory ends before the image does, by what a header says. */
+/* By its header the image reaches beyond the program's memory. */
 Test(shim_fatbin, headers_that_reach_beyond_readable_memory_are_refused) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *p = last_page();
@@ -88,7 +89,7 @@ Test(shim_fatbin, headers_that_reach_beyond_readable_memory_are_refused) {
     cr_expect_eq(fatbin_measure(p), 0, "a section table");
 }
 
-/* The image's first and last byte are there, and some between them are not. */
+/* The first and last byte of the image can be read, and some between them cannot. */
 Test(shim_fatbin, a_hole_in_an_image_is_found_when_it_is_copied) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 3 * page;
     char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -126,8 +127,8 @@ static struct one make_one(void) {
     return o;
 }
 
-/* Neither the size of the container's header nor an entry's is believed: what is behind the image
- * is not looked at, and what the device would refuse is no PTX. */
+/* Sizes in the headers of the container and the entries are not trusted: nothing behind the image
+ * is read, and PTX that the device would refuse does not count. */
 Test(shim_fatbin, sizes_of_headers_are_held_against_the_image) {
     struct one o = make_one();
     cr_expect(fatbin_has_ptx(&o, sizeof(o), 75));
@@ -207,7 +208,7 @@ Test(shim_fatbin, elf_ends_with_its_last_byte_in_the_file) {
     cr_assert_eq(fatbin_measure(&e), 0);
 }
 
-/* What comes from a file is never read beyond its end. */
+/* Data from a file is never read beyond its end. */
 Test(shim_fatbin, every_truncation_of_a_file_is_refused) {
     struct elf e = make_elf();
     size_t whole = offsetof(struct elf, body) + 100;

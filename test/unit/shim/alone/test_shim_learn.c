@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is learnt of allocations' lifetimes, told by the places of boundaries among announcements.
+ * Learning the lifetimes of allocations, from the positions of boundaries among announcements.
  */
 #include "shim/memory/learn.h"
 
@@ -15,12 +15,12 @@ static void born(uint64_t addr, uint64_t key, bool ephemeral) {
     learn_born(l, addr, key, ephemeral);
 }
 
-/* A boundary here, and known at once. */
+/* Makes a boundary here, which is known at once. */
 static void boundary(void) {
     learn_boundary(l, ++boundaries, uses, uses);
 }
 
-/* The first boundary lies behind, unless a test says otherwise. */
+/* Begins after the first boundary, as most tests need it. */
 static void begin(void) {
     uses = boundaries = 0;
     cr_assert_eq(learn_create(&l), 0);
@@ -67,7 +67,7 @@ Test(shim_learn, freed_after_the_boundary_but_before_it_is_known) {
     born(0x1000, KEY, EPHEMERAL);
     born(0x2000, KEY + 1, EPHEMERAL);
     learn_died(l, 0x2000);
-    /* The boundary is here, after two announcements, and the client goes on. */
+    /* The boundary is here, after two announcements, and the client continues. */
     born(0x3000, KEY + 2, EPHEMERAL);
     learn_died(l, 0x1000);
     learn_boundary(l, ++boundaries, 2, 2);
@@ -75,7 +75,7 @@ Test(shim_learn, freed_after_the_boundary_but_before_it_is_known) {
     cr_assert(learn_ephemeral(l, KEY + 1, true));
 }
 
-/* An iteration's first launch comes after its first allocations. */
+/* The first launch of an iteration comes after its first allocations. */
 Test(shim_learn, what_holds_no_result_belongs_to_what_begins) {
     for (int i = 0; i < 5; i++) {
         born(0x1000, KEY, EPHEMERAL);
@@ -102,7 +102,7 @@ Test(shim_learn, what_was_copied_ahead_outlives) {
     uint64_t before = uses;
     born(0x4000, KEY + 3, EPHEMERAL);
     born(0x5000, KEY + 4, EPHEMERAL);
-    learn_written(l, 0x1000); /* after the boundary, as is what follows */
+    learn_written(l, 0x1000); /* after the boundary, like the calls below */
     learn_written(l, 0x5000);
     learn_boundary(l, ++boundaries, before, 0);
     cr_assert(learn_ephemeral(l, KEY, true));
@@ -124,7 +124,7 @@ Test(shim_learn, an_address_is_used_again) {
 
 /* ---- from the persistent window -------------------------------------------------------------- */
 
-/* An iteration in which a block of the call for long-lived memory lives and dies. */
+/* An iteration in which a block from the call for long-lived memory is allocated and freed. */
 static void step_without_announcements(uint64_t key) {
     born(0x1000, key, PERSISTENT);
     learn_died(l, 0x1000);
@@ -171,7 +171,7 @@ Test(shim_learn, placed_by_announcements_around_it) {
     for (int i = 0; i < 2; i++) {
         born(0x9000, 1, EPHEMERAL);
         born(0x1000, KEY, PERSISTENT);
-        learn_boundary(l, ++boundaries, uses - 1, uses - 1); /* one of before, known late */
+        learn_boundary(l, ++boundaries, uses - 1, uses - 1); /* an earlier boundary, known late */
         born(0xa000, 2, EPHEMERAL);
         learn_died(l, 0x1000);
         born(0xb000, 3, EPHEMERAL);
@@ -186,7 +186,7 @@ Test(shim_learn, placed_by_announcements_around_it) {
 Test(shim_learn, where_its_place_is_not_known_nothing_is_concluded) {
     for (int i = 0; i < 10; i++) {
         born(0x1000, KEY, PERSISTENT);
-        boundary(); /* before or after the birth: no announcement tells */
+        boundary(); /* before or after the allocation: no announcement tells */
         learn_died(l, 0x1000);
     }
     cr_assert_not(learn_ephemeral(l, KEY, false));
@@ -197,7 +197,7 @@ Test(shim_learn, a_counterexample_is_for_good) {
     step_without_announcements(KEY);
     step_without_announcements(KEY);
     cr_assert(learn_ephemeral(l, KEY, false));
-    born(0x1000, KEY, EPHEMERAL); /* where it is placed now */
+    born(0x1000, KEY, EPHEMERAL); /* the window in which it is placed now */
     boundary();
     cr_assert_not(learn_ephemeral(l, KEY, false));
     learn_died(l, 0x1000);
@@ -217,7 +217,7 @@ Test(shim_learn, one_that_stays_behind_one_that_is_not_known) {
     born(0x1000, KEY, PERSISTENT);
     born(0x2000, KEY + 1, PERSISTENT);
     boundary();
-    learn_died(l, 0x1000); /* its place is not known */
+    learn_died(l, 0x1000); /* the block's position is unknown */
     boundary();
     cr_assert_not(learn_ephemeral(l, KEY + 1, true));
     cr_assert(learn_ephemeral(l, KEY, true));
@@ -284,8 +284,8 @@ Test(shim_learn, what_a_key_is_made_of) {
 
 #define LIVE 64
 
-/* Blocks of sixteen keys, each with a fixed nature, while boundaries are told up to an iteration
- * late. Every key must end as what it is. */
+/* Blocks of sixteen keys, each with a fixed lifetime, while boundaries become known up to an
+ * iteration late. The verdict on every key must be its lifetime. */
 struct program {
     struct {
         uint64_t addr, key;

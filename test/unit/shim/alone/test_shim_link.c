@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a link at run time takes of its inputs, which files of host code hold device code, and bytes
- * that lie. Archives and objects are built here.
+ * The inputs of a link at run time, the files of host code that hold device code, and wrong bytes.
+ * Archives and objects are built here.
  */
 #include <criterion/criterion.h>
 #include <elf.h>
@@ -39,7 +39,8 @@ static void end(void) {
 
 TestSuite(shim_link, .init = begin, .fini = end);
 
-/* Through memory of exactly the input's length; that a refusal has its reason, and adds nothing. */
+/* Adds an input from memory of exactly its length. Checks that a refusal has a reason, and adds
+ * nothing. */
 static CUresult add(CUjitInputType type, const void *data, size_t bytes) {
     size_t before = l.image.len;
     void *copy = malloc(bytes ? bytes : 1);
@@ -56,7 +57,7 @@ static CUresult add_buf(CUjitInputType type, const struct buf *b) {
     return add(type, b->data, b->len);
 }
 
-/* Fatbins behind the empty one in what the worker is sent. */
+/* Counts the fatbins behind the empty one in the part that is sent to the worker. */
 static uint32_t units(void) {
     size_t bytes, n = 0;
     const void *image = link_image(&l, &bytes);
@@ -82,7 +83,8 @@ static void build_fatbin(uint16_t kind, uint32_t target, uint64_t flags) {
     image_build_fatbin(&fatbin, &e, 1);
 }
 
-/* A host object with the fatbin in a section of this name, `times` on multiples of eight. */
+/* Builds a host object with the fatbin `times` times in a section of this name, at multiples of
+ * eight. */
 static void build_object(const char *section, int times) {
     static const char names[] = "\0.shstrtab\0.nv_fatbin\0__nv_relfatbin\0.other";
     Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
@@ -258,7 +260,7 @@ Test(shim_link, an_archive_brings_what_can_be_used) {
     cr_assert_eq(add_buf(CU_JIT_INPUT_LIBRARY, &object), CUDA_ERROR_INVALID_IMAGE);
 }
 
-/* No member reaches beyond the archive. */
+/* Checks that no member reaches beyond the archive. */
 static void check_members(const struct buf *b) {
     struct archive a;
     struct object_piece m;
@@ -267,7 +269,8 @@ static void check_members(const struct buf *b) {
         cr_assert(m.data >= b->data && m.bytes <= b->len && m.data + m.bytes <= b->data + b->len);
 }
 
-/* Cut anywhere and with any byte changed: refused or taken, nothing is read beyond the end. */
+/* An input that is cut anywhere, or has any byte changed, is refused or accepted, and never read
+ * beyond its end. */
 Test(shim_link, lies_are_survived) {
     build_fatbin(1, 75, 0);
     build_object(".nv_fatbin", 2);

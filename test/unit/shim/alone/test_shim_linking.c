@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Links at run time by one of NVIDIA's libraries, which is told of a newer device than programs
- * are: its compiler makes PTX for that one. Who asks is this test's to say.
+ * are: its compiler makes PTX for that device. The test decides who the caller is.
  */
 #include <criterion/criterion.h>
 
@@ -11,7 +11,7 @@
 
 #define DEVICE 90
 
-static uint32_t told; /* 0: what everybody is */
+static uint32_t told; /* 0: the device's own */
 
 uint32_t asker_capability(const void *caller) {
     (void)caller;
@@ -45,7 +45,8 @@ Test(shim_linking, a_library_links_for_what_it_is_told) {
     told = 130;
     cr_assert_eq(add(&link), CUDA_SUCCESS);
     cr_assert_eq(cuLinkComplete(link, &image, NULL), CUDA_SUCCESS);
-    const struct wire_module_load *m = rig_record(0, &bytes); /* it is tried, and dropped again */
+    const struct wire_module_load *m =
+        rig_record(0, &bytes); /* the image is loaded to try it, and unloaded again */
     cr_assert_eq(m->rec.op, WIRE_MODULE_LOAD);
     cr_assert_eq(m->capability, 130, "its PTX is chosen for that device");
     cr_assert_eq(cuLinkDestroy(link), CUDA_SUCCESS);

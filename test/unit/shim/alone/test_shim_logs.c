@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver's log as programs read it: callbacks, marks, dumps that have room and dumps that have
- * not.
+ * The driver's log as programs read it: callbacks, positions, dumps with enough room and with too
+ * little.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Device memory as the worker sees it: which records are sent, in which order, and which of them
- * wait for an answer. The ring, the streams and the pools are the test's.
+ * Device memory as the worker sees it: the records that are sent, their order, and which of them
+ * wait for an answer. The test replaces the ring, the streams and the pools.
  */
 #include "shim/memory/mem.h"
 
@@ -70,9 +70,9 @@ bool submit_try(void *record, uint32_t bytes, uint64_t *credit) {
 }
 
 static int waits;
-static void *(*meanwhile)(void *arg); /* what another thread does while one waits for room */
+static void *(*meanwhile)(void *arg); /* run by another thread while one waits for room */
 
-/* Nobody waits for room but with the ring full and no lock held. */
+/* A thread waits for room only with the ring full and no lock held. */
 CUresult submit_wait(uint64_t credit) {
     struct mem_block b;
     pthread_t thread;
@@ -93,8 +93,8 @@ void state_lose(int err) {
     cr_assert_fail("nobody is lost here");
 }
 
-static uint64_t admits;          /* granules that it can have once it is admitted; 0: it is */
-static const char *refusal = ""; /* what the worker says of it */
+static uint64_t admits; /* granules that the job can have once it is admitted; 0: it is admitted */
+static const char *refusal = ""; /* the worker's reason */
 static char refused[64];
 
 void refuse_addresses(uint64_t bytes, uint64_t window_bytes) {}
@@ -138,7 +138,7 @@ CUresult capture_forbid(void) {
 CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
     return CUDA_ERROR_INVALID_VALUE;
 }
-static uint64_t reclaimable; /* granules that pools keep */
+static uint64_t reclaimable; /* granules that pools keep in reserve */
 
 bool pool_reclaim_all(void) {
     bool any = reclaimable > 0;
@@ -157,7 +157,7 @@ bool opened_give(uint64_t addr, bool pooled) {
     return false;
 }
 
-/* ---- the test's own -------------------------------------------------------------------------- */
+/* ---- replaced functions ---------------------------------------------------------------------- */
 
 static struct ctx_thread self;
 static struct context context, *stack[] = {&context};
@@ -206,7 +206,8 @@ static uint64_t take_pooled(uint64_t bytes) {
     return addr;
 }
 
-/* The records since the last look, one letter each: B back, U unback, u use, d drop; asked: '?'. */
+/* Returns the records since the last call, one letter each: B back, U unback, u use, d drop; `?`
+ * marks a request. */
 static const char *records(void) {
     static char text[2 * SENT_MAX + 1];
     int n = 0;
@@ -248,7 +249,8 @@ static uint64_t free_granules(void) {
     return free_bytes / GRANULE;
 }
 
-/* The worker says that the persistent window could have so many granules, and has them if asked. */
+/* Makes the worker report that the persistent window could have that many granules, and grant them.
+ */
 static void can_have(uint64_t granules) {
     state.conn.minor = 9;
     atom_store_relaxed(&completion->obtainable.persistent, granules);
@@ -260,7 +262,7 @@ Test(shim_mem, what_is_free_can_be_had) {
     cr_expect_eq(free_granules(), 20);
     uint64_t all = take_plain(18 * GRANULE);
     cr_expect_eq(free_granules(), 2);
-    uint64_t pooled = take_pooled(GRANULE); /* of the other window, which the job had reserved */
+    uint64_t pooled = take_pooled(GRANULE); /* in the other window, which the job had reserved */
     cr_expect_eq(free_granules(), 1, "what the program allocates is not free");
     mem_give(pooled);
     cr_expect_eq(free_granules(), 2);
@@ -275,7 +277,7 @@ Test(shim_mem, who_waits_for_admission_is_told_when_it_is_over) {
     cr_expect_eq(asked, 1, "a record that is read when the job is admitted");
 }
 
-/* vLLM ends when more is free at its second look than at the first. */
+/* vLLM fails when more memory is free at its second look than at the first. */
 Test(shim_mem, what_neighbours_give_back_does_not_show) {
     can_have(20);
     set_credit(20, 20);
@@ -305,12 +307,13 @@ Test(shim_mem, who_was_refused_looks_again) {
     can_have(26);
     cr_expect_eq(free_granules(), 23, "once");
     set_credit(26, 20);
-    take_plain(24 * GRANULE); /* it has more than it was told of */
+    take_plain(24 * GRANULE); /* it has more than it was told */
     can_have(40);
     cr_expect_eq(free_granules(), 14);
 }
 
-/* The user's limit, which was the total when the program connected, may have been raised since. */
+/* The user's limit may have been raised since: the program took it for the total when it connected.
+ */
 Test(shim_mem, more_than_the_total_is_for_the_worker_to_refuse) {
     CUdeviceptr addr = 0;
     state.conn.device.memory_bytes = 20 * GRANULE;
@@ -344,7 +347,7 @@ Test(shim_mem, ephemeral_blocks_are_announced) {
 
 Test(shim_mem, a_drop_comes_before_the_memory_leaves) {
     set_credit(64, 64);
-    uint64_t large = take_pooled(40 * GRANULE); /* more than is kept */
+    uint64_t large = take_pooled(40 * GRANULE); /* more than the window keeps */
     records();
     mem_give(large);
     cr_assert_str_eq(records(), "dU");
@@ -442,7 +445,8 @@ Test(shim_mem, none_in_a_steady_state_within_the_credit) {
     set_credit(100, 100);
     for (int round = 0; round < 50; round++) {
         CUdeviceptr a = take_plain(40 * GRANULE);
-        uint64_t b = take_pooled(50 * GRANULE); /* both more than is kept: backed each round */
+        uint64_t b =
+            take_pooled(50 * GRANULE); /* both more than the window keeps: backed each round */
         mem_give(b);
         cr_assert_eq(cuMemFree_v2(a), CUDA_SUCCESS);
         cr_assert_str_eq(records(), "BBudUU");
@@ -475,7 +479,7 @@ Test(shim_mem, a_refusal_is_out_of_memory) {
     records();
 }
 
-/* Pools of this process have what the limit does not let it have beside. */
+/* Pools of this process have memory that the limit does not allow in addition. */
 Test(shim_mem, what_is_granted_in_the_end_was_not_refused) {
     CUdeviceptr addr;
     answered_up_to = 1;
@@ -492,7 +496,7 @@ Test(shim_mem, what_a_limit_refuses_is_said_with_its_words) {
     CUdeviceptr addr;
     answered_up_to = 1;
     cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
-    cr_assert_str_empty(refused); /* a full device is no limit */
+    cr_assert_str_empty(refused); /* a full device is not a limit */
     refusal = "a limit";
     cr_assert_eq(cuMemAlloc_v2(&addr, 2 * GRANULE), CUDA_ERROR_OUT_OF_MEMORY);
     cr_assert(strstr(refused, " a limit"), "%s", refused);
@@ -515,7 +519,7 @@ static bool is_ephemeral(uint64_t addr) {
     return addr >= BASE + HALF;
 }
 
-/* What precedes an allocation in the program, so that keys repeat. */
+/* Sets the position in the program before an allocation, so that keys repeat. */
 static void at(uint32_t launch) {
     mem_self.latest.func = launch;
     mem_self.previous_bytes = 0;
@@ -580,7 +584,7 @@ Test(shim_mem, without_boundaries_nothing_moves) {
     }
 }
 
-/* ---- at random, against the worker's books --------------------------------------------------- */
+/* ---- random, against a model of the worker --------------------------------------------------- */
 
 #define LIVE 200
 
@@ -591,7 +595,7 @@ static int find(const uint64_t *list, int count, uint64_t addr) {
     return -1;
 }
 
-/* Each announcement is of a block that lies in memory that is backed, and no block is announced
+/* Checks that each announcement is of a block in backed memory, and that no block is announced
  * twice without a drop between. */
 static void check_records(void) {
     static bool has_memory[2 * HALF / GRANULE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library as NVTX's tool: which functions it takes over in a program's tables, and which
- * messages are marks. Programs with the real NVTX are in the end-to-end tests.
+ * The library as NVTX's tool: which functions it replaces in a program's tables, and which messages
+ * are marks. Programs with the real NVTX are in the end-to-end tests.
  */
 #include "shim/private/nvtx.h"
 
@@ -23,7 +23,7 @@ void mark_iteration(void) {
 
 static nvtx_function core[CORE_COUNT], core2[CORE2_COUNT];
 static nvtx_function *core_table[CORE_COUNT + 1], *core2_table[CORE2_COUNT + 1];
-static unsigned int core_count, core2_count; /* as an older version has them */
+static unsigned int core_count, core2_count; /* as in an older version */
 
 static int functions(int module, nvtx_function ***table, unsigned int *count) {
     if (module != NVTX_CORE && module != NVTX_CORE2) return 0;
@@ -57,7 +57,8 @@ static struct nvtx_event event(int type, const void *message) {
         .version = 3, .size = sizeof(struct nvtx_event), .message_type = type, .message = message};
 }
 
-/* Calls every function with the message, as a program would; how many of them were marks. */
+/* Calls every function with the message, as a program would; returns how many of them were marks.
+ */
 static int say(const char *text) {
     marks = 0;
     struct nvtx_event e = event(NVTX_MESSAGE_ASCII, text);
@@ -115,7 +116,7 @@ Test(shim_nvtx, other_functions_stay_as_they_are) {
 
 Test(shim_nvtx, messages_that_are_none) {
     cr_assert_eq(InitializeInjectionNvtx2(tables), 1);
-    struct nvtx_event e = event(2, "step"); /* wide text, it says */
+    struct nvtx_event e = event(2, "step"); /* the event claims wide text */
     void (*mark)(const struct nvtx_event *) =
         (void (*)(const struct nvtx_event *))core[NVTX_CORE_MARK_EX];
     mark(&e);
@@ -123,7 +124,7 @@ Test(shim_nvtx, messages_that_are_none) {
     e = event(NVTX_MESSAGE_REGISTERED, NULL);
     mark(&e);
     e = event(NVTX_MESSAGE_ASCII, "step");
-    e.size = offsetof(struct nvtx_event, message); /* an older one, without a message */
+    e.size = offsetof(struct nvtx_event, message); /* an older event, without a message */
     mark(&e);
     cr_assert_eq(marks, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registered memory that the device sees: one memory at two addresses, of which a mapping of the
- * window by this test is the device's. The window's allocator is the test's.
+ * Registered memory that is mapped for the device: one memory at two addresses. A mapping of the
+ * window by this test is the device's address. The test replaces the window's allocator.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -32,12 +32,12 @@
 #define MIB (1ull << 20)
 #define WINDOW_BYTES (128 * MIB)
 #define PAGE PAGES_BYTES
-#define BIG_BYTES (40 * MIB) /* more than is moved at a time */
+#define BIG_BYTES (40 * MIB) /* more than one piece */
 
 struct state state;
 
-static uint64_t taken; /* of the window */
-static int blocks;     /* that are taken */
+static uint64_t taken; /* bytes of the window */
+static int blocks;     /* blocks in use */
 static bool has_file = true;
 
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
@@ -62,10 +62,10 @@ bool conn_has_host(const struct conn *c) {
     return has_file;
 }
 
-/* Files are test_shim_share.c's. */
+/* Files are tested in test_shim_share.c. */
 static bool shows_files;
-static int files_shown;                  /* ranges of them */
-static void (*while_shown)(uint64_t lo); /* what another thread does meanwhile */
+static int files_shown;                  /* ranges of files */
+static void (*while_shown)(uint64_t lo); /* run by another thread meanwhile */
 
 struct share *share_show(uint64_t lo, uint64_t hi, const char **why) {
     struct share *s = calloc(1, sizeof(*s));
@@ -82,7 +82,7 @@ void share_hide(struct share *s) {
     free(s);
 }
 
-/* But for those of the test's library, which write to nothing here. */
+/* Counts threads without those of the test's library, which write to nothing here. */
 static unsigned int strangers;
 
 static unsigned int threads(void) {
@@ -125,7 +125,7 @@ static void *pages(uint64_t bytes) {
     return mapped(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 }
 
-/* What the device has of it. */
+/* Returns the device's address of the memory. */
 static volatile char *show(const volatile void *p, uint64_t bytes) {
     struct registered_range r;
     cr_assert_eq(registered_add(of(p), bytes, 0), CUDA_SUCCESS);
@@ -182,7 +182,7 @@ Test(shim_registered, the_window_keeps_no_pages) {
     cr_expect_eq(st.st_blocks, 0);
 }
 
-/* Others in their place would not be those that the device has pinned. */
+/* New pages at these file offsets would not be the ones that the device has pinned. */
 Test(shim_registered, the_window_keeps_what_is_pinned) {
     struct stat st;
     char *host = pages(BIG_BYTES);
@@ -342,7 +342,7 @@ Test(shim_registered, a_file_is_shown_once_and_not_behind_its_end) {
     cr_expect_eq(registered_device(of(host) + 8, 1), 0);
 }
 
-/* The program took some of it away, and has other memory there. */
+/* The program unmapped part of the range, and has other memory there. */
 Test(shim_registered, only_what_is_ours_is_given_back) {
     char *host = pages(4 * PAGE);
     volatile char *device = show(host, 4 * PAGE);
@@ -362,7 +362,8 @@ Test(shim_registered, only_what_is_ours_is_given_back) {
     cr_expect_not(view.readable, "pages came back that the program had given up");
 }
 
-/* Whether nobody can hold pages any more: not whoever runs the test. */
+/* Makes userfaultfd unavailable, unless whoever runs the tests cannot change the user; returns
+ * whether it is. */
 static bool without_holder(void) {
     if (geteuid() == 0 && syscall(SYS_setresuid, 65534, 65534, 0)) return false;
     prctl(PR_SET_DUMPABLE, 1);
@@ -371,7 +372,7 @@ static bool without_holder(void) {
     return holder < 0;
 }
 
-/* For what looks at the process at its end. */
+/* Restores the user for the tools that look at the process at its end. */
 static void with_holder(void) {
     if (getuid() == 65534) syscall(SYS_setresuid, 0, 0, 0);
 }
@@ -412,7 +413,7 @@ static void *write_on(void *arg) {
     return (void *)(uintptr_t)n;
 }
 
-/* Given back under the hands of a thread that writes to it: what of it was lost. */
+/* Unregisters memory while a thread writes to it; returns how many writes were lost. */
 static uint64_t lost_of(volatile uint64_t *host) {
     uint64_t sum = 0;
     pthread_t thread;
@@ -444,7 +445,7 @@ Test(shim_registered, a_thread_loses_no_write) {
     expect_own(host);
 }
 
-/* Without a holder: pages of the program may come from the window still. */
+/* Without userfaultfd, pages of the program may still be read from the window. */
 Test(shim_registered, a_thread_loses_no_write_with_less) {
     volatile uint64_t *host = pages(8 * MIB);
     if (!without_holder()) cr_skip_test("whoever runs this may hold pages");
@@ -457,7 +458,7 @@ Test(shim_registered, a_thread_loses_no_write_with_less) {
 
 /* ---- threads that sleep ----------------------------------------------------------------------
  *
- * In a process of their own, for the test's library has a thread that waits for anything. */
+ * In a process of its own, because the test's library has a thread that waits without a futex. */
 
 #define MUST(condition)                                             \
     do {                                                            \
@@ -500,7 +501,7 @@ static void *sleep_until_woken(void *arg) {
     return NULL;
 }
 
-/* What it waits for is itself in the pages that are exchanged. */
+/* The futex that the thread waits for is itself in the pages that are exchanged. */
 static pthread_t put_to_sleep(struct sleeper *s) {
     pthread_t thread;
     pthread_mutex_init(&s->lock, NULL);
@@ -554,7 +555,7 @@ static void count_there(int number) {
     handled++;
 }
 
-/* Its handlers run on the thread that sleeps: they wait while pages are exchanged. */
+/* Handlers run on the sleeping thread: they wait while pages are exchanged. */
 static void interrupt_a_sleeper(void) {
     const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
     char *host = pages(8 * MIB);
@@ -571,7 +572,7 @@ static void interrupt_a_sleeper(void) {
         shown += !why_not_shown(host, 8 * MIB, PATIENCE_NS);
         registered_remove(of(host));
         if (blocks == 0) taken = 0;
-        if (taken > WINDOW_BYTES / 2) break; /* beside a handler blocks are worn */
+        if (taken > WINDOW_BYTES / 2) break; /* blocks wear out when a handler runs meanwhile */
     }
     setitimer(ITIMER_REAL, &never, NULL);
     wake(interrupted, thread);
@@ -626,7 +627,8 @@ Test(shim_registered, not_beside_threads_that_may_run) {
 
 /* ---- threads that use it ---------------------------------------------------------------------
  *
- * By pointer, by system calls, as what they wait for: nothing is lost, and none sees an error. */
+ * Threads use the memory by pointer, by system calls, and as a futex: nothing is lost, and no
+ * thread sees an error. */
 
 #define ROUNDS 500
 #define USED_BYTES (64 * PAGE)
@@ -651,7 +653,7 @@ static void *add_on(void *arg) {
     return NULL;
 }
 
-/* Each word is what it was last. */
+/* Checks that each word has the value last stored. */
 static void *store_on(void *arg) {
     volatile uint64_t *words = used->words;
     for (uint64_t n = 0; !stop; n++)
@@ -700,9 +702,9 @@ static void pass_the_ball(void) {
     wrong += syscall(SYS_futex, &used->ball, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) < 0;
 }
 
-static _Atomic uint64_t late; /* who waits was not woken */
+static _Atomic uint64_t late; /* wake-ups that a waiting thread did not get */
 
-/* 0, or -ETIMEDOUT when nobody plays any more. */
+/* Returns 0, or -ETIMEDOUT when the other thread has stopped. */
 static int wait_for_the_ball(uint32_t mine) {
     const struct timespec limit = {.tv_sec = 1};
     uint32_t ball;
@@ -715,7 +717,7 @@ static int wait_for_the_ball(uint32_t mine) {
     return 0;
 }
 
-/* The ball goes from even to odd and back; who waits sleeps on the word itself. */
+/* The ball goes from even to odd and back; the waiting thread sleeps on the word itself. */
 static void *play(void *arg) {
     int err = 0;
     while (!stop && !err) {
@@ -723,7 +725,7 @@ static void *play(void *arg) {
         pass_the_ball();
     }
     wrong += err != 0;
-    pass_the_ball(); /* the other may not have seen the end */
+    pass_the_ball(); /* the other thread may not have seen the end */
     return NULL;
 }
 
@@ -763,7 +765,8 @@ Test(shim_registered, threads_that_use_it_notice_nothing, .timeout = 600) {
                  (unsigned long)late);
 }
 
-/* A part is not anonymous: the rest is as it was, also for who writes to it. */
+/* A part of the range is not anonymous: the rest stays unchanged, also for a thread that writes to
+ * it. */
 Test(shim_registered, what_cannot_be_held) {
     pthread_t thread;
     void *n;
@@ -819,9 +822,9 @@ Test(shim_registered, a_child_has_its_own) {
 
 /* ---- stacks ----------------------------------------------------------------------------------
  *
- * Of who asks: what is exchanged is what it runs on. */
+ * The pages of the caller's own stack are exchanged. */
 
-#define CELLS 5 /* of who has the page */
+#define CELLS 5 /* cells of each thread that has the page */
 
 static size_t stack_bytes(void) {
     pthread_attr_t a;
@@ -833,7 +836,7 @@ static size_t stack_bytes(void) {
     return bytes;
 }
 
-/* So deep that the stack grows, if it is the main thread's. */
+/* Recurses so deep that the stack grows, if it is the main thread's. */
 static __attribute__((noinline)) uint64_t descend(unsigned int depth) {
     volatile char frame[PAGE];
     frame[0] = (char)depth;
@@ -879,7 +882,8 @@ Test(shim_registered, on_the_stack_of_who_asks) {
     cr_expect_eq(stack_bytes(), before, "it is in parts");
 }
 
-/* Two variables in pages of their own: the lower part of the stack has no name meanwhile. */
+/* Two variables in pages of their own: meanwhile the lower part of the stack has no name in /proc.
+ */
 Test(shim_registered, twice_on_the_stack) {
     _Alignas(PAGE) volatile char upper[PAGE];
     volatile char room[4 * PAGE], lower = 7;
@@ -894,7 +898,7 @@ Test(shim_registered, twice_on_the_stack) {
     cr_expect_eq(blocks, 0);
 }
 
-/* Ever deeper, so that what is shown is the last page that the stack has. */
+/* Recurses ever deeper, so that the range is the last page of the stack. */
 static __attribute__((noinline)) void at_the_end(unsigned int level) {
     volatile char room[64 * 1024 + 64];
     if (level == 0) return;
@@ -917,13 +921,13 @@ static void *use_a_threads_stack(void *arg) {
 Test(shim_registered, on_a_threads_stack) {
     pthread_t thread;
     int holder = hold_open();
-    if (holder < 0) strangers++; /* the other waits, as it would for a program */
+    if (holder < 0) strangers++; /* the other thread waits, as it would for a program */
     if (holder >= 0) hold_close(holder);
     cr_assert_eq(pthread_create(&thread, NULL, use_a_threads_stack, NULL), 0);
     pthread_join(thread, NULL);
 }
 
-/* Where the C library and the kernel have what is the thread's. */
+/* Uses the pages in which the C library and the kernel have a thread's own variables. */
 static void *show_own_variables(void *arg) {
     struct registered_range r;
     registered_add((uint64_t)pthread_self(), 8, 0);
@@ -935,7 +939,7 @@ static void *show_own_variables(void *arg) {
 Test(shim_registered, not_a_threads_own_variables) {
     pthread_t thread;
     void *why;
-    strangers++; /* nothing else is in the way: this one waits */
+    strangers++; /* no other reason prevents it: this thread waits */
     cr_assert_eq(pthread_create(&thread, NULL, show_own_variables, NULL), 0);
     pthread_join(thread, &why);
     cr_assert_not_null(why, "they are shown");
@@ -968,7 +972,7 @@ Test(shim_registered, a_handler_on_the_stack_loses_no_write) {
     count_on_stack();
 }
 
-/* By pointer from another thread, beside the frames of this one. */
+/* Another thread writes by pointer, next to the frames of this one. */
 Test(shim_registered, a_stack_that_others_write_to) {
     pthread_t thread;
     void *n;
@@ -1012,7 +1016,7 @@ Test(shim_registered, on_the_stack_beside_a_thread_that_sleeps) {
     in_a_process(stack_beside_a_sleeper);
 }
 
-/* A device of which nobody knows: it writes to the window all the time. */
+/* Stands for a device, which writes to the window all the time. */
 static void *write_as_device(void *arg) {
     volatile uint64_t *cell = arg;
     uint64_t n = 0;
@@ -1024,8 +1028,8 @@ static void *write_as_device(void *arg) {
 static volatile uint64_t *forks_seen, *device_cell;
 static pid_t forking;
 
-/* The first to be registered: before fork it is called last, behind it first. The program writes,
- * and the device. */
+/* The first handler to be registered: called last before fork, and first behind it. The program
+ * writes, and the device. */
 static void see_fork(void) {
     if (forks_seen) ++*forks_seen;
     if (device_cell && getpid() == forking) ++*device_cell;
@@ -1045,7 +1049,7 @@ static void fork_on_stack(volatile uint64_t *cells, int round) {
     cr_assert_eq(cells[1], (uint64_t)round + 1);
 }
 
-/* Many: the device writes at the wrong moment in one of a few dozen. */
+/* Many rounds: the device writes at the critical moment in one of a few dozen. */
 Test(shim_registered, children_of_who_has_it_on_the_stack) {
     const int rounds = 900;
     volatile uint64_t cells[CELLS] = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that others map too, shown to the device: what is sent to whom, that both sides see one
- * memory, and that what fails leaves nothing. The device's side is a second mapping of the window,
- * changed as the worker does it.
+ * Files that other processes map too, mapped for the device: the messages that are sent, that both
+ * sides see one memory, and that a failure leaves nothing. The device's side is a second mapping of
+ * the window, which the test changes as the worker does.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -30,17 +30,17 @@
 
 struct state state;
 
-static char *device;          /* where the worker has the window */
+static char *device;          /* address of the window in the worker */
 static int broker;            /* the other end of the socket */
-static int taken[WIRE_FILES]; /* descriptors that the worker has; -1 */
-static int sent;              /* files, in all */
-static int32_t answer;        /* of requests from now on */
-static uint16_t refused;      /* requests with this op fail with it; 0: all */
-static uint64_t used;         /* of the window */
+static int taken[WIRE_FILES]; /* descriptors that the worker has, or -1 */
+static int sent;              /* number of files sent */
+static int32_t answer;        /* result of later requests */
+static uint16_t refused;      /* requests with this op fail with `answer`; 0: all */
+static uint64_t used;         /* bytes of the window */
 static int blocks;
 static bool has_window = true;
-static bool free_there; /* in the worker, where the program has it */
-static int there;       /* ranges that are shown so */
+static bool free_there; /* the program's address is free in the worker */
+static int there;       /* ranges mapped at the program's address */
 
 /* ---- the rest of the library, and the worker --------------------------------------------------
  */
@@ -49,7 +49,7 @@ CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t 
                   uint64_t *addr) {
     cr_assert_eq(kind, MEM_SHADOW);
     if (used + bytes > WINDOW_BYTES) return CUDA_ERROR_OUT_OF_MEMORY;
-    *addr = state.conn.windows.host_base + used + 512; /* blocks begin anywhere */
+    *addr = state.conn.windows.host_base + used + 512; /* blocks begin at any address */
     used += bytes + 1024;
     blocks++;
     return CUDA_SUCCESS;
@@ -180,7 +180,7 @@ static volatile char *on_device(const struct share *s, const char *p) {
     return device + (share_at(s, (uint64_t)(uintptr_t)p) - state.conn.windows.host_base);
 }
 
-/* On the program's side of the window. */
+/* Returns the program's view of the window. */
 static volatile char *in_window(const struct share *s, const char *p) {
     return (volatile char *)(uintptr_t)share_at(s, (uint64_t)(uintptr_t)p);
 }
@@ -194,7 +194,7 @@ static void all_sides_see_one_memory(void) {
     cr_expect(q[8 * PAGE - 1] == 2 && *in_window(s, q + 8 * PAGE - 1) == 2);
     volatile char *was = on_device(s, q + 4 * PAGE), *here = in_window(s, q + 4 * PAGE);
     share_hide(s);
-    *was = 7; /* the window's own again, on both sides */
+    *was = 7; /* the window's own pages again, on both sides */
     cr_expect(*here == 7 && q[4 * PAGE] == 1 && blocks == 0);
 }
 
@@ -210,7 +210,7 @@ Test(shim_share, where_the_program_has_it_if_that_is_free) {
     cr_expect(there == 1 && blocks == 0 && sent == 1);
     share_hide(s);
     cr_expect(there == 0 && taken[0] < 0, "the file is dropped");
-    q[3 * PAGE] = 1; /* the program's mapping is as it was */
+    q[3 * PAGE] = 1; /* the program's mapping is unchanged */
 }
 
 Test(shim_share, on_older_kernels_too) {
@@ -223,7 +223,7 @@ Test(shim_share, a_file_travels_once_and_is_dropped_with_its_last_range) {
     char *p = map_file(fd, FILE_BYTES), *again = map_file(fd, FILE_BYTES);
     char *q = map_file(second, FILE_BYTES);
     struct share *a = show(p, PAGE);
-    close(fd); /* it is known */
+    close(fd); /* the file is known already */
     struct share *b = show(again + 2 * PAGE, PAGE), *c = show(q, 2 * PAGE);
     cr_expect_eq(sent, 2);
     cr_expect(a->file == b->file && a->file != c->file);
@@ -269,7 +269,7 @@ Test(shim_share, what_is_no_piece_of_one_file_is_not_shown) {
     share_hide(show(p, 2 * PAGE)); /* in two mappings, but in order */
 }
 
-/* One that could only be read is not the worker's to write. */
+/* The worker may not write a file whose descriptor is read-only. */
 Test(shim_share, a_descriptor_for_reading_is_no_use) {
     int fd = make_file(F_SEAL_SHRINK);
     char path[64], *p = map_file(fd, FILE_BYTES);
@@ -279,7 +279,7 @@ Test(shim_share, a_descriptor_for_reading_is_no_use) {
     const char *why;
     uint64_t lo = (uint64_t)(uintptr_t)p;
     struct share *s = share_show(lo, lo + PAGE, &why);
-    if (!s) { /* who may not open mapped files */
+    if (!s) { /* the process may not open mapped files */
         cr_expect_not_null(strstr(why, "closed"), "%s", why);
     } else {
         cr_expect_eq(fcntl(taken[s->file], F_GETFL) & O_ACCMODE, O_RDWR);
@@ -309,7 +309,7 @@ Test(shim_share, only_so_many_files) {
     char *p = NULL;
     for (uint32_t i = 0; i <= WIRE_FILES; i++) {
         const char *why;
-        used = 0; /* one place for all of them */
+        used = 0; /* all of them use one place */
         p = map_file(make_file(F_SEAL_SHRINK), PAGE);
         if (i < WIRE_FILES) s[i] = show(p, PAGE);
         uint64_t lo = (uint64_t)(uintptr_t)p;

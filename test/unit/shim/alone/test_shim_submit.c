@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Marks and rests in the ring: in their place among the launches, once, and without a wake where
- * none is due. The ring is a real one; the streams are the test's.
+ * Marks of iterations and of waits in the ring: in their position among the launches, once, and
+ * without a needless wake-up. The ring is real; the test replaces the streams.
  */
 #include "shim/connection/submit.h"
 
@@ -63,7 +63,7 @@ static void copy(void) {
     cr_assert_eq(submit_ordered(&c, sizeof(c), NULL, 0, NULL), CUDA_SUCCESS);
 }
 
-/* What arrived: L launch, C copy, I iteration, r rest. */
+/* Returns the records that arrived: L launch, C copy, I iteration, r rest. */
 static const char *arrived(void) {
     static char text[64], buf[RING_RECORD_MAX + 8];
     int n = 0;

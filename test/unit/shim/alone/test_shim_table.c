@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables that grow: which items are taken, and which come again.
+ * Growing tables: which items are taken, and which are reused.
  */
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Command lines as people write them, and the names that jobs get of them.
+ * Command lines as users write them, and the job names that they give.
  */
 #include "shim/process/title.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words are separated by blanks; "~" stands for a blank in one. */
+/* Splits words at blanks; "~" stands for a blank in a word. */
 static size_t split(const char *text, char *words) {
     size_t n = strlen(text) + 1;
     for (size_t i = 0; i < n; i++)
@@ -74,7 +74,7 @@ Test(shim_title, without_a_script_there_is_no_better_name) {
     named("", "");
 }
 
-/* Memory behind the words is not looked at; a word that is cut counts for nothing. */
+/* Memory behind the words is not read; a word that was cut is ignored. */
 Test(shim_title, every_cut_is_read_to_its_end_alone) {
     char words[64], out[TITLE_BYTES];
     size_t n = split("python -X dev -um pkg.mod", words);

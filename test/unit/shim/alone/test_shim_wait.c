@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whoever waits in the library is let go by what he waits for, or by the end of his context; and
- * what he is told after the end is the end. The pages are the test's, the worker is the test.
+ * A waiting thread continues when its condition holds or its context ends, and after the end every
+ * call returns the error. The test provides the pages and acts as the worker.
  */
 #include "shim/connection/wait.h"
 
@@ -27,7 +27,7 @@ struct state state;
 static struct wire_completion *completion;
 static bool socket_closed;
 static uint64_t host_used;
-static struct wire_completion *next_page; /* of the worker that has the job next, or NULL */
+static struct wire_completion *next_page; /* page of the job's next worker, or NULL */
 static int follow_result;
 static _Atomic int follows;
 
@@ -48,7 +48,7 @@ int conn_follow(struct conn *c) {
 
     if (number == atom_load_relaxed(&c->moved)) return 0;
     follows++;
-    if (next_page) *completion = *next_page; /* it stays where it is */
+    if (next_page) *completion = *next_page; /* the page stays at its address */
     atom_store_release(&c->moved, number);
     return follow_result;
 }
@@ -98,7 +98,7 @@ Test(shim_wait, what_is_complete_is_success) {
     cr_assert_eq(wait_stream(3, seq), CUDA_SUCCESS);
 }
 
-static uint32_t looks; /* before the thread sleeps */
+static uint32_t looks; /* polls before the thread sleeps */
 
 static bool ready_when_asleep(const void *arg) {
     if (atom_load_relaxed(&state.conn.submission->client_sleeping)) return true;
@@ -117,7 +117,7 @@ static uint32_t looks_as(enum wait_how how) {
 
 Test(shim_wait, a_blocking_thread_sleeps_at_once) {
     atom_store_relaxed(&completion->worker_cpu, UINT32_MAX);
-    uint32_t hint = looks_as(WAIT_AUTO); /* the worker says that it is worth no time */
+    uint32_t hint = looks_as(WAIT_AUTO); /* the worker's hint: a wait is not worth spinning */
     cr_expect_eq(looks_as(WAIT_BLOCK), 1);
     cr_expect_gt(hint, 1);
     cr_expect_gt(looks_as(WAIT_SPIN), hint);
@@ -145,7 +145,7 @@ Test(shim_wait, the_fault_ends_a_wait_for_what_never_completes) {
 }
 
 static void *fail_later(void *arg) {
-    usleep(30000); /* the waiter sleeps by then, or does not yet: both must do */
+    usleep(30000); /* the waiter may sleep by then or not: both must work */
     fail();
     return NULL;
 }
@@ -192,7 +192,7 @@ Test(shim_wait, a_full_ring_lets_go) {
 Test(shim_wait, an_answer_that_never_comes_lets_go) {
     struct wire_ping ping = {.rec = {.op = WIRE_PING}};
     fail();
-    /* More often than there are places for answers: those that were left are not used again. */
+    /* More calls than there are slots for answers: the unanswered slots are not used again. */
     for (uint32_t i = 0; i < WIRE_REPLIES + 8; i++)
         cr_assert_eq(reply_call(&ping, sizeof(ping), NULL, 0, NULL), DEAD);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges that do not overlap, against a model that is a number for each address.
+ * Ranges that do not overlap, against a model with a number for each address.
  */
 #include "shim/memory/spans.h"
 
@@ -10,7 +10,7 @@
 #define END 64
 
 static struct spans spans;
-static uint32_t model[END + 1]; /* which span has the address; 0: none */
+static uint32_t model[END + 1]; /* number of the span that has the address; 0: none */
 static uint64_t state = 7;
 
 static uint32_t dice(uint32_t below) {
@@ -85,6 +85,6 @@ Test(spans, none_of_none_is_removed) {
     uint32_t first;
     struct spans none = {0};
     uint32_t count = spans_exactly(&none, 8, 8, &first);
-    spans_remove(&none, first, count); /* what UBSan looks at */
+    spans_remove(&none, first, count); /* checked by UBSan */
     cr_expect_eq(none.count, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA_VISIBLE_DEVICES as CUDA's documentation, and trials with its driver that PyTorch wrote down
- * in its own parser, have it.
+ * CUDA_VISIBLE_DEVICES as CUDA's documentation describes it, and as PyTorch's parser records the
+ * behaviour of its driver.
  */
 #include "shim/process/visible.h"
 
@@ -11,7 +11,7 @@
 
 #define GPUS 4
 
-/* Places on the bus: the second GPU is the first one there. */
+/* PCI positions: the second GPU comes first on the bus. */
 static const struct visible_gpu gpus[GPUS] = {
     {true, {0xab, 0x10}, 0, 3, 0},
     {true, {0xab, 0x20}, 0, 1, 0},
@@ -27,7 +27,7 @@ static enum visible_kind kind_of(const char *text) {
     return list.kind;
 }
 
-/* The visible GPUs, as digits. */
+/* Returns the visible GPUs, as digits. */
 static const char *match(const char *text) {
     static char digits[VISIBLE_MAX + 1];
     uint32_t n;

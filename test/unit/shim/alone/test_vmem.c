@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The address allocator against a model that is a plain list, and its promises about backing.
+ * The address allocator against a model that is a plain list, and its rules about backing memory.
  */
 #include "shim/memory/vmem.h"
 
@@ -13,11 +13,11 @@
 #define GRANULE (2ull << 20)
 #define GRANULES 64
 
-/* A device that remembers what is backed and can refuse. */
+/* A device that records which granules are backed, and can refuse. */
 struct fake {
     bool backed[GRANULES];
     int total, limit, backs, unbacks;
-    int credit, asked; /* granules that are free to take; backs that had to ask */
+    int credit, asked; /* granules that need no request; requests made */
     bool broken;       /* backed twice, unbacked when not backed, or beyond the credit unasked */
 };
 

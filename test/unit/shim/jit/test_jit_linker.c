@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A link by nvJitLink's functions, as programs call them. NVIDIA's library is not there.
+ * A link by nvJitLink's functions, as programs call them. NVIDIA's library is not installed.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

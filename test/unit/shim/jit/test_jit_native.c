@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From which program the devices are hidden.
+ * The program from which the devices are hidden.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

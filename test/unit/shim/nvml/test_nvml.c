@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVML's functions with a real broker behind them, which has a worker of the test's; and without.
+ * NVML's functions with a real broker, whose worker is the test's; and without a broker.
  */
 #include "shim/nvml/nvml.h"
 
@@ -36,7 +36,7 @@ static void end(void) {
 TestSuite(nvml, .init = begin, .fini = end, .timeout = 60);
 TestSuite(nvml_alone, .timeout = 60);
 
-/* A job of this process, that has so much and was so busy. */
+/* Adds a job of this process with that much memory, and a busy device. */
 static int add_job(uint64_t memory_bytes) {
     int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
 
@@ -125,7 +125,7 @@ Test(nvml, a_worker_that_was_given_up_is_a_lost_gpu) {
     rig.config.worker_tries = 1;
     setenv("SALUS_RUN_DIR", rig.dir, 1);
     broker_rig_start(&rig);
-    add_job(0); /* so that it was ready: else there would be no daemon either */
+    add_job(0); /* the broker was ready: without it the daemon would not exist, either */
     atomic_store(&rig.worker.launch_result, -ENOENT);
     broker_rig_kill_worker(&rig);
     cr_assert(PATIENCE_UNTIL((r = nvmlDeviceGetMemoryInfo(device, &m)) != NVML_SUCCESS));
@@ -290,7 +290,7 @@ static unsigned int percent(void) {
     return u.gpu;
 }
 
-/* All the time since the look before, and more. */
+/* Makes the device busy for all the time since the last query, and more. */
 static unsigned int busy_percent(void) {
     atomic_fetch_add(&rig.worker.page->stats.busy_ns, 100000000000);
     return percent();
@@ -321,7 +321,7 @@ Test(nvml, a_process_is_called_what_it_is_called_by) {
 
     cr_assert_eq(nvmlSystemGetProcessName((unsigned int)getpid(), name, sizeof(name)),
                  NVML_SUCCESS);
-    cr_assert_str_eq(name, "boxfort-worker"); /* as who runs the tests calls it */
+    cr_assert_str_eq(name, "boxfort-worker"); /* the process name of the test runner */
     cr_assert_eq(nvmlSystemGetProcessName(0x7fffffff, name, sizeof(name)), NVML_ERROR_NOT_FOUND);
     cr_assert_eq(nvmlSystemGetProcessName((unsigned int)getpid(), name, 0),
                  NVML_ERROR_INVALID_ARGUMENT);
@@ -343,7 +343,7 @@ static void begin_two(void) {
 
 TestSuite(nvml_two, .init = begin_two, .fini = end, .timeout = 60);
 
-/* The second characters of the UUIDs of the devices that there are. */
+/* Returns the second characters of the UUIDs of all devices. */
 static const char *devices_with(const char *list) {
     static char found[16];
     unsigned int count, index;
@@ -397,7 +397,7 @@ Test(nvml_two, a_device_is_found_by_its_names_beside_another) {
                  NVML_ERROR_NOT_FOUND);
 }
 
-/* A process's own job does not come in place of the GPU that an index names. */
+/* The job of the process itself does not replace the GPU that an index names. */
 Test(nvml_two, a_process_with_a_job_sees_the_other_gpu_too) {
     struct wire_hello h = broker_rig_hello();
     int fds[WIRE_FD_COUNT];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of a link is handed to NVIDIA's nvJitLink, which is the test's here, and what comes of it.
+ * The inputs that a link passes to NVIDIA's nvJitLink, which this test replaces, and the results.
  */
 #include <criterion/criterion.h>
 #include <stdint.h>
