@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The limits of contexts (CUlimit). The device keeps to one value of each, so that what is in force
- * is the largest that a living context asked for. Any thread.
+ * The limits of contexts (CUlimit). The device has one value of each limit, so the value in force
+ * is the largest one that a living context requested. Any thread.
  */
 #ifndef SHIM_CONTEXT_LIMITS_H
 #define SHIM_CONTEXT_LIMITS_H
