@@ -118,7 +118,8 @@ static void take(struct floor_series *s, double (*measure)(void *), void *arg) {
     s->floor[s->count++] = (before + after) / 2;
 }
 
-/* Who asks for one alone, as the benches' own test does, has it on a busy machine too. */
+/* A caller that asks for a single sample, as the benches' own test does, gets it on a busy machine
+ * too. */
 void floor_sample(struct floor_series *s, double (*measure)(void *), void *arg) {
     do
         take(s, measure, arg);

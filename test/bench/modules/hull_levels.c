@@ -41,7 +41,7 @@ static double value(const struct hull_levels *h, uint32_t place, double x) {
     return h->alpha[place] * x + h->beta[place];
 }
 
-/* Whether b lies on or below the line from a to c; alpha ascends. */
+/* True when b lies on or below the line from a to c; alpha ascends. */
 static bool below(const struct hull_levels *h, uint32_t a, uint32_t b, uint32_t c) {
     return (h->beta[c] - h->beta[a]) * (h->alpha[b] - h->alpha[a]) >=
            (h->beta[b] - h->beta[a]) * (h->alpha[c] - h->alpha[a]);

@@ -16,7 +16,7 @@
 
 struct hull_levels {
     double *alpha, *beta; /* by place */
-    uint8_t *level;       /* of a place */
+    uint8_t *level;       /* level of each place */
     bool *in;
     struct hull_level {
         uint32_t *points, *hull; /* by alpha, ascending; points that are gone are among them */
@@ -30,7 +30,7 @@ void hull_levels_init(struct hull_levels *h, uint32_t places);
 void hull_levels_finish(struct hull_levels *h);
 void hull_levels_add(struct hull_levels *h, uint32_t place, double alpha, double beta);
 void hull_levels_remove(struct hull_levels *h, uint32_t place);
-/* Who is first at x. */
+/* Returns the first place at x. */
 uint32_t hull_levels_first(const struct hull_levels *h, double x);
 
 #endif

@@ -62,7 +62,7 @@ static void come(struct bench *b, uint32_t count) {
     }
 }
 
-/* Some of those that run, at random. */
+/* Ends some of the running jobs, chosen at random. */
 static uint32_t end(struct bench *b, uint32_t count) {
     if (count > b->running_count) count = b->running_count;
     for (uint32_t i = 0; i < count; i++) {

@@ -29,7 +29,7 @@
 #define CLIENTS_MAX 1000
 #define LINE __attribute__((aligned(128)))
 
-/* What a client and the worker share. */
+/* The memory that a client and the worker share. */
 struct shared {
     _Atomic uint32_t sleeping LINE;
     _Atomic uint64_t credit LINE;
@@ -117,14 +117,14 @@ static const struct doorbell_ops doorbell = {.wake = wake};
 struct launch_plan {
     uint32_t param_bytes;
     bool locked;         /* as the shim does it */
-    uint64_t service_ns; /* of the worker */
+    uint64_t service_ns; /* time of an operation in the worker */
     uint64_t think_ns;   /* between launches */
 };
 
 static struct lock lock;
 static _Atomic uint64_t last_seq;
 
-/* What is left of cuLaunchKernel when its arguments have been gathered. */
+/* The part of cuLaunchKernel that follows the gathering of the arguments. */
 static __attribute__((noinline)) void launch(struct client *c, struct wire_launch *l,
                                              const void *params, bool locked) {
     if (locked) lock_take(&lock);

@@ -29,7 +29,7 @@
 
 #define FEW 5u /* jobs that share a device by kernel policies */
 
-/* Of both classes, some too large to go beside a high-priority one. */
+/* Kernels of both classes; some are too large to run next to a high-priority one. */
 static const struct sched_kernel kernels[] = {
     {.mean_ns = 1000, .tail_ns = 1100, .sms = 20, .class = SCHED_CLASS_COMPUTE},
     {.mean_ns = 1000, .tail_ns = 1100, .sms = 40, .class = SCHED_CLASS_MEMORY},

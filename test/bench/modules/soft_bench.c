@@ -41,7 +41,7 @@ struct soft_bench_case {
     int (*kernel)(struct soft_bench *s);
     void (*loop)(struct soft_bench *s);
     int (*wrong)(struct soft_bench *s);
-    double (*amount)(struct soft_bench *s); /* of `unit` x 1e9 in one run */
+    double (*amount)(struct soft_bench *s); /* number of `unit` x 1e9 in one run */
 };
 
 static int vecadd_kernel(struct soft_bench *s) {
@@ -158,7 +158,7 @@ static const struct soft_bench_case soft_bench_cases[] = {
 static void prepare(struct soft_bench *s, uint32_t scale) {
     uint32_t state = 1;
     s->run = ptxrun_file("build/data/ptx/bench.80.ptx");
-    s->run->beside = 1; /* what is measured is the launch alone */
+    s->run->beside = 1; /* only the launch itself is measured */
     s->run->slice = 1000000;
     s->n = scale << 22;
     s->edge = 256 * scale;

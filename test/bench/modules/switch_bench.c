@@ -74,8 +74,8 @@ static void iterate(struct wireclient *c) {
     wireclient_say(c, WIRE_ITERATION);
 }
 
-/* Of those in the middle half: the clock may count in tens of nanoseconds, which a median shows as
- * they are. */
+/* Averages the samples in the middle half. The clock may count in tens of nanoseconds, which a
+ * median would show unchanged. */
 static double midmean(uint64_t *ns, uint32_t count) {
     const uint32_t begin = count / 4, end = count - count / 4;
     uint64_t sum = 0;

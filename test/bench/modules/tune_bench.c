@@ -92,7 +92,7 @@ static void fill(struct bench *b) {
     }
 }
 
-/* One of those that run ends: whoever waits is planned again, or all that run are. */
+/* Ends one of the running trials: all waiting trials are planned again, or all running ones. */
 static double one_ends(void *arg) {
     struct bench *b = arg;
     uint32_t running = 0;

@@ -87,7 +87,7 @@ static void ask(struct run *r, struct client *c) {
     r->asked++;
 }
 
-/* Whether the answer is there; one that is wrong ends the program. */
+/* True when the answer has arrived; a wrong answer ends the program. */
 static bool answered(struct client *c) {
     float y[REQUEST_NUMBERS];
     size_t bytes = request_bytes(c->in, c->have);

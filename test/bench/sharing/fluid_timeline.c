@@ -25,7 +25,7 @@ void timeline_init(struct timeline *tl, uint32_t sms) {
     list_init(&tl->cancelled);
 }
 
-/* What they want that want no more than `level`, and how many want more. */
+/* Adds up the demands of trials that want no more than `level`; `more` counts the others. */
 static double wants(const struct timeline *tl, double level, double *more) {
     double taken = 0;
     struct list *pos;
@@ -40,7 +40,7 @@ static double wants(const struct timeline *tl, double level, double *more) {
     return taken;
 }
 
-/* What nobody gets more than: those that want less leave the rest to the others. */
+/* Returns the largest share of a trial: trials that want less leave the rest to the others. */
 static double fill(const struct timeline *tl) {
     double level = 0, more;
     for (;;) {
@@ -51,7 +51,7 @@ static double fill(const struct timeline *tl) {
     }
 }
 
-/* Of its full speed. */
+/* Returns the trial's speed, relative to its full speed. */
 static double rate(const struct task *t, double level) {
     return t->spend.sms <= level ? 1 : level / t->spend.sms;
 }
@@ -115,7 +115,7 @@ void timeline_add(struct timeline *tl, struct task *t, uint64_t now_ns) {
     insert_by_time(&tl->ready[0], t);
 }
 
-/* Those that came before anything ends. */
+/* Starts the trials that arrived before anything ends. */
 static void begin_all(struct timeline *tl) {
     while (!list_empty(&tl->ready[0])) {
         struct task *t = task_of(tl->ready[0].next);

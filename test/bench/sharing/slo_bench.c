@@ -27,10 +27,11 @@ static void iterate(void (*mark)(void)) {
     for (uint32_t k = 0; k < kernels; k++)
         GPU(cuLaunchKernel(gpu.turns, blocks, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL));
     GPU(cuStreamSynchronize(NULL));
-    if (mark) mark(); /* what comes is the next one */
+    if (mark) mark(); /* the next iteration begins */
 }
 
-/* Its input may hold several lines, and a line be in parts: the last whole one counts. */
+/* Reads the commands. The input may hold several lines, and a line in parts: the last complete one
+ * counts. */
 static int goes_on(void) {
     static char line[16];
     static size_t at;

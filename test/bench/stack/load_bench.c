@@ -26,7 +26,7 @@
 #define BLOCKS 8
 #define THREADS 64
 #define KERNEL_NS 100000.0 /* about; on all the device's threads */
-#define STREAMS 8          /* of a client that fills the device */
+#define STREAMS 8          /* streams of a client that fills the device */
 #define STEPS_MAX 200000
 
 static struct gpu gpu;
@@ -52,7 +52,7 @@ static void prepare(void) {
     }
     GPU(cuMemAlloc_v2(&count, 4));
     GPU(cuMemsetD32_v2(count, 0, 1));
-    launch_step(NULL); /* whatever is made once is made now */
+    launch_step(NULL); /* everything that is created only once is created now */
     GPU(cuCtxSynchronize());
 }
 

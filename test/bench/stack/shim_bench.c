@@ -28,7 +28,7 @@
 #define TRIPS 200
 #define STEP 200           /* launches in a step */
 #define THINK_NS 5000      /* between its launches */
-#define DRIVER_NS 2300     /* what a launch costs in a native driver */
+#define DRIVER_NS 2300     /* the cost of a launch in a native driver */
 #define PARK_NS 3000000ull /* until the worker sleeps */
 
 static struct gpu gpu;
@@ -218,7 +218,8 @@ static void prepare(void) {
     GPU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     GPU(cuStreamCreate(&holder, CU_STREAM_NON_BLOCKING));
     GPU(cuEventCreate(&held, CU_EVENT_DISABLE_TIMING));
-    GPU(cuEventCreate(&mark, CU_EVENT_DEFAULT)); /* one that has a time is never answered here */
+    GPU(cuEventCreate(
+        &mark, CU_EVENT_DEFAULT)); /* an event with timing is never answered by the library alone */
     GPU(cuMemAlloc_v2(&cell, 4096));
     GPU(cuMemcpyHtoD_v2(cell, &value, sizeof(value)));
 }
