@@ -44,7 +44,7 @@ static __attribute__((constructor)) void begin(void) {
     if (p != MAP_FAILED) plans = p;
 }
 
-/* Whether this call is the one; errno is set then. */
+/* True when this call must fail; errno is then set. */
 static int fails(enum call call) {
     if (!plans || atomic_load(&plans[call].countdown) == 0) return 0;
     if (atomic_fetch_sub(&plans[call].countdown, 1) != 1) return 0;
@@ -62,7 +62,7 @@ int memfd_create(const char *name, unsigned flags) {
     return fails(MEMFD_CREATE) ? -1 : real(name, flags);
 }
 
-/* Of files alone: what the C library maps for itself is not ours to refuse. */
+/* Fails only for files: mappings of the C library itself are not refused. */
 void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset) {
     REAL(mmap);
     return fd >= 0 && fails(MMAP) ? MAP_FAILED : real(at, n, prot, flags, fd, offset);
@@ -74,7 +74,7 @@ int eventfd(unsigned value, int flags) {
     return fails(EVENTFD) ? -1 : real(value, flags);
 }
 
-/* Of messages with descriptors alone. */
+/* Fails only for messages with descriptors. */
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags) {
     REAL(sendmsg);
     return msg->msg_controllen && fails(SENDMSG) ? -1 : real(fd, msg, flags);

@@ -22,7 +22,7 @@ struct dim3 {
     unsigned int x, y, z;
 };
 
-/* What nvcc puts around a fatbin. */
+/* The wrapper that nvcc puts around a fatbin. */
 static struct {
     uint32_t magic, version;
     const void *data;
@@ -96,7 +96,7 @@ static void check(int result, int want, const char *what) {
 
 /* ---- registration, as in the stubs of nvcc --------------------------------------------------- */
 
-/* Their addresses stand for the kernels and the variable. */
+/* The addresses of these variables stand for the kernels and the variable. */
 static char scale, sum, factor;
 
 static void **register_all(const char *path) {

@@ -13,7 +13,8 @@
 
 #include "proto/gen/prototypes.h"
 
-/* What a program of CUDA 12.8 asks for: X(member, name, the function that has its form) */
+/* The functions that a program of CUDA 12.8 asks for: X(member, name, a function of the same type)
+ */
 #define DRIVER_VERSION 12080
 #define DRIVER_ENTRIES(X)                                                                          \
     X(Init, "cuInit", cuInit)                                                                      \
@@ -124,7 +125,7 @@ struct driver {
 extern struct driver cu;
 extern CUcontext driver_context; /* the primary one, current on the program's first thread */
 extern CUfunction driver_fill, driver_count, driver_add, driver_wild, driver_endless, driver_bump;
-extern bool driver_times; /* what calls take is printed */
+extern bool driver_times; /* print the times of the calls */
 
 CUfunction driver_function(CUmodule module, const char *name);
 
@@ -138,7 +139,7 @@ void driver_fail(const char *file, int line, const char *what);
         if (!(condition)) driver_fail(__FILE__, __LINE__, #condition); \
     } while (0)
 
-/* So many threads of 128 as `words` need. */
+/* Launches as many threads, in blocks of 128, as `words` need. */
 void driver_launch(CUfunction f, CUstream stream, unsigned words, void **params);
 /* p[i] = i * 2654435761 + seed, for `words` words. */
 void driver_fill_words(CUdeviceptr p, unsigned words, unsigned seed, CUstream stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program runs on the device, as text. INDEX: %r1 is the thread's number in the grid, and
- * the thread ends if that is not below %r2.
+ * The device code of the program, as text. INDEX: %r1 is the thread's number in the grid, and the
+ * thread ends if that is not below %r2.
  */
 #ifndef TEST_E2E_DRIVER_CODE_H
 #define TEST_E2E_DRIVER_CODE_H

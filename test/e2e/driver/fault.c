@@ -55,7 +55,7 @@ static void launch_wild(void) {
     WORKS(cu.EventRecord(event, stream));
 }
 
-/* What a driver says of a context that is beyond help. */
+/* Checks what a driver returns for a context with a sticky error. */
 static void everything_says_so(void) {
     unsigned n = 1024, v = 1;
     void *params[] = {&memory, &n, &v};

@@ -44,7 +44,7 @@ static void make_chunks(void) {
     driver_took("cuMemExportToShareableHandle", CHUNKS, begin);
 }
 
-/* Who has the descriptor has the memory: it lives on without the handle by which it was made. */
+/* The descriptor holds the memory: it lives on without the handle by which it was made. */
 static void import_again(void) {
     unsigned long long begin = driver_now();
     for (int i = 0; i < CHUNKS; i++) {
@@ -72,7 +72,7 @@ static void reserve(void) {
         }
         want = ranges[i] + RANGE_BYTES;
     }
-    /* What is taken is only a hint. */
+    /* An address that is in use is only a hint. */
     WORKS(cu.MemAddressReserve(&taken, granule, 0, ranges[1], 0));
     REQUIRE(taken != ranges[1]);
     WORKS(cu.MemAddressFree(taken, granule));

@@ -39,7 +39,7 @@ static CUdeviceptr show(void *p, uint64_t bytes) {
     CUdeviceptr device;
     WORKS(cu.MemHostRegister(p, bytes, MAPPED));
     WORKS(cu.MemHostGetDevicePointer(&device, p, 0));
-    REQUIRE(device); /* its own address, if nobody else has memory there */
+    REQUIRE(device); /* the program's own address, if it is free */
     return device;
 }
 
@@ -115,7 +115,7 @@ struct table {
     unsigned words[1024];
 };
 
-/* Whose turn it is checks what the other's device wrote, has his own write, and hands on. */
+/* Checks what the other process's device wrote, has this device write, and passes the turn on. */
 static void take_turns(struct table *t, uint64_t first) {
     CUdeviceptr device = show(t, sizeof(*t));
     CUstream s;
@@ -181,8 +181,8 @@ static void refused_file(int fd, uint64_t bytes) {
     close(fd);
 }
 
-/* What could be cut off under the worker, what ends before it, what has no file; then one that is
- * right, all the same. */
+/* Refuses a file that could be truncated under the worker, one that ends before the range, and
+ * memory without a file; a correct one is accepted afterwards. */
 void topic_unshared(void) {
     char name[] = "/tmp/driver-worker-XXXXXX";
     void *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -63,7 +63,7 @@ static void begin_words(void *host) {
     WORKS(cu.MemHostGetDevicePointer(&device_words, host, 0));
 }
 
-/* What a word says is complete, and what it wrote is there. */
+/* An operation is complete when its word is written, and its output is then visible. */
 static void completion_words(void *host) {
     pthread_t poller;
     begin_words(host);

@@ -182,7 +182,7 @@ static inline void net_batch(struct net *n, int batch, uint32_t seed) {
     net_backward(n, want);
 }
 
-/* What comes out for made-up data, added to a checksum. */
+/* Returns the output for generated data, added to a checksum. */
 static inline uint64_t net_answer(struct net *n, int batch, uint32_t seed, uint64_t sum) {
     int in = batch * n->width[0], out = batch * n->width[n->layers];
     float *x = net_temporary(n->stream, in), y[1024];
