@@ -24,7 +24,7 @@
 #define CLIENTS 3
 
 static struct server *server;
-static int worker_fd = -1; /* its end; -1: it is gone */
+static int worker_fd = -1; /* end of the worker's socket; -1: the worker has ended */
 static bool honest;        /* it answers all at once, and goes on with what it is given */
 static bool fresh;         /* the next one does not go on with the memory */
 

@@ -17,8 +17,8 @@
 #include "daemon/device/soft/runtime/heap.h"
 #include "daemon/device/soft/runtime/runtime.h"
 
-#define ROOM (1 << 20)   /* of variables */
-#define BUFFER (1 << 12) /* that parameters point to */
+#define ROOM (1 << 20)   /* bytes of variables */
+#define BUFFER (1 << 12) /* bytes behind each pointer parameter */
 #define PENDING 16       /* launches */
 
 /* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
@@ -85,7 +85,8 @@ static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap
     free(block);
 }
 
-/* What was taken for PTX is decoded or not supported; nothing in it is malformed any more. */
+/* Code that was accepted as PTX is decoded or not supported; nothing in it is malformed any more.
+ */
 static void not_malformed(int err, const char *why) {
     static const char *const words[] = {"the wrong width",    "operands are missing",
                                         "must be a register", "is too narrow",

@@ -24,7 +24,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
 struct text {
     char *at;
     size_t len, cap;
-    uint64_t state; /* of chance */
+    uint64_t state; /* state of the random numbers */
 };
 
 struct span {
@@ -54,7 +54,7 @@ static bool ends(char c) {
     return c == ';' || c == '\n';
 }
 
-/* One of them, its end included. */
+/* Chooses a statement, with its end. */
 static struct span statement(struct text *t) {
     struct span s;
     s.from = s.to = chance(t, (uint32_t)t->len);
@@ -164,7 +164,7 @@ static bool other_number(struct text *t) {
     s.from = chance(t, (uint32_t)t->len);
     while (s.from < t->len && !(t->at[s.from] >= '0' && t->at[s.from] <= '9'))
         s.from++;
-    if (s.from && is_word(t->at[s.from - 1])) return false; /* of a name */
+    if (s.from && is_word(t->at[s.from - 1])) return false; /* the position is inside a name */
     for (s.to = s.from; s.to < t->len && is_word(t->at[s.to]);)
         s.to++;
     const char *one = bounds[chance(t, sizeof(bounds) / sizeof(bounds[0]))];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define LINES_MAX 16384u
-#define CASE "//case\n" /* where the frame wants the instructions */
+#define CASE "//case\n" /* the position in the frame for the instructions */
 
 /* The tables as they are in the tree. */
 __asm__(".section .rodata\n"
@@ -15,7 +15,7 @@ __asm__(".section .rodata\n"
         ".previous");
 extern const char verdicts[], frame[]; /* each ends in a zero byte */
 
-/* What the frame's registers begin with: a to d are addresses of the client, e of the block. */
+/* The first values of the frame's registers: a to d are addresses of the client, e of the block. */
 #define LONG(t)                                                                          \
     "ld.param.u64 %" t "a,[pv];add.u64 %" t "b,%" t "a,128;add.u64 %" t "c,%" t "a,256;" \
     "add.u64 %" t "d,%" t "a,%u64h;mov.u64 %" t "e,sv;cvta.shared.u64 %" t "e,%" t "e;"  \
@@ -39,7 +39,7 @@ static const char registers[] =
 
 static uint32_t lines[LINES_MAX], count;
 
-/* Where the instructions begin that are PTX. */
+/* Finds the beginnings of the instructions in PTX. */
 static void find_lines(void) {
     for (const char *at = verdicts; count < LINES_MAX;) {
         const char *tab = strchr(at, '\t'), *end = strchr(at, '\n');

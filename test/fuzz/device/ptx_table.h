@@ -18,7 +18,7 @@ uint32_t ptx_table_count(void);
 /* With its end of line; `n` is below the count. */
 struct ptx_table_text ptx_table_line(uint32_t n);
 struct ptx_table_text ptx_table_frame(void);
-struct ptx_table_text ptx_table_registers(void); /* behind the frame */
+struct ptx_table_text ptx_table_registers(void); /* the text behind the frame */
 struct ptx_table_text ptx_table_end(void);
 
 #endif

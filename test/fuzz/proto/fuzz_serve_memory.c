@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct serve_memory m;
     uint8_t *at = NULL;
 
-    /* Of its own, to the byte, so that a step beyond it is seen. */
+    /* A copy of the exact size, so that a read beyond it is detected. */
     if (posix_memalign((void **)&at, 64, size ? size : 1)) return 0;
     memcpy(at, data, size);
     int err = serve_memory_read(&m, at, size, &why);

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2) return 0;
     said = (size_t)(data[0] | data[1] << 8);
     bytes = size - 2;
-    /* Of its own, so that a step beyond it is seen. */
+    /* A separate block, so that a read beyond it is detected. */
     uint8_t *body = malloc(bytes ? bytes : 1);
     if (!body) return 0;
     memcpy(body, data + 2, bytes);

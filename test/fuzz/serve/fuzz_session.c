@@ -17,7 +17,7 @@ struct run {
     struct session s;
     struct refusal why;
     unsigned char *scratch, *body;
-    uint64_t sum; /* of all that came of it */
+    uint64_t sum; /* checksum of all output */
     bool refused;
 };
 
@@ -57,7 +57,7 @@ static void take_head(struct run *r) {
         session_answered(&r->s, true);
         return;
     }
-    /* Of its own, so that a step beyond it is seen; every third one is passed over. */
+    /* A separate block, so that a write beyond it is detected; every third body is skipped. */
     r->body = h->body_bytes % 3 == 2 ? NULL : malloc(h->body_bytes + 1);
     session_body(&r->s, r->body);
 }

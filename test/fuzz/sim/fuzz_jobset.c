@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the world relies on. */
+/* Checks the conditions that the simulated world relies on. */
 static void expect_sound(const struct jobset *s) {
     for (uint32_t i = 0; i < s->job_count; i++) {
         const struct jobset_job *j = &s->jobs[i];

@@ -19,7 +19,7 @@ static char *written(const struct workload *w, size_t *bytes) {
     return text;
 }
 
-/* What the simulator relies on. */
+/* Checks the conditions that the simulator relies on. */
 static void expect_sound(const struct workload *w) {
     for (uint32_t i = 0; i < w->count; i++) {
         const struct workload_job *j = &w->jobs[i];

@@ -26,7 +26,7 @@
 #include "test/lib/worker/wireclient.h"
 
 #define MORE_OPS 28u
-#define FILES 2u /* that the client sent */
+#define FILES 2u /* files that the client sent */
 #define FILE_BYTES (1u << 20)
 #define DESCRIPTORS 8u
 #define PEER_ENDED 709u /* CUDA_ERROR_CONTEXT_IS_DESTROYED */
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct wirebench *bench;
 static struct wireclient *client, *neighbour;
 static struct dev_ops ops;
-static int descriptors[DESCRIPTORS]; /* of segments; -1: none */
+static int descriptors[DESCRIPTORS]; /* descriptors of segments; -1: none */
 
 static bool within(const struct wireclient *c, uint64_t addr, uint64_t bytes) {
     const struct wire_windows *w = &c->windows;
@@ -101,7 +101,7 @@ static void begin(bool arrays) {
     fakedev_hold(bench->worker->dev, true);
 }
 
-/* Of the first keys that anybody has, of memory and of a signal. */
+/* Returns a word of the first exported key, of memory or of a signal. */
 static uint64_t key_word(uint64_t which) {
     const struct list *exported = &bench->worker->shared.segments.exported,
                       *signals = &bench->worker->shared.signals;

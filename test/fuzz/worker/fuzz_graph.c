@@ -83,7 +83,7 @@ static int launch(struct graphs *g, uint16_t lanes, uint16_t waits) {
     return graph_launch(g, l, why, sizeof(why));
 }
 
-/* What a launch of an accepted graph has to give. */
+/* Counts the lanes and waits that a launch of an accepted graph must have. */
 static void count(const uint8_t *data, uint32_t bytes, uint16_t *lanes, uint16_t *waits) {
     *lanes = 1;
     *waits = 0;
@@ -170,7 +170,7 @@ static void drop_all(struct graphs *g) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static struct graphs g; /* its tables stay: they are large */
+    static struct graphs g; /* kept between runs, because its tables are large */
     char why[96] = "", none[96];
     uint32_t bytes = (uint32_t)(size < MOST ? size : MOST) & ~7u;
     if (bytes == 0) return 0;

@@ -14,7 +14,7 @@
 #include "test/lib/ptx/ptxrun.h"
 
 #define MOST (1u << 20) /* bytes of a texture */
-#define WORDS 16        /* of a thread's place */
+#define WORDS 16        /* words of a thread's coordinates */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < sizeof(w)) return 0;
     memcpy(&w, data, sizeof(w));
     w.rec = (struct wire_record){.op = WIRE_TEXTURE};
-    w.addr = 512; /* where it will be is not its own to say */
+    w.addr = 512; /* the record does not decide its address */
     if (record_check(&w, sizeof(w), why, sizeof(why))) return 0;
     uint64_t bytes = record_texture_bytes(&w);
     if (bytes > MOST) return 0;
