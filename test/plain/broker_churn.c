@@ -96,7 +96,7 @@ static void *operator_main(void *arg) {
     a.fd = broker_rig_connect(&rig, "ctl.sock");
     while (atomic_load(&running) > 0 || atomic_load(&changed) == 0) {
         a.request = (struct ctl_request){.verb = (enum ctl_verb)(rand_r(&seed) % CTL_V_COUNT)};
-        /* Of the many numbers of a policy few, or one is always out of its range. */
+        /* Sets few of a policy's many numbers, because otherwise one is always out of its range. */
         int one_in = a.request.verb == CTL_V_policy_set ? 12 : 2;
         for (int i = 0; i < CTL_A_COUNT; i++)
             if (ctl_verb_takes(a.request.verb, i) && ctl_arg_info(i)->kind != CTL_KIND_TEXT &&

@@ -38,7 +38,7 @@
     "texref line\ntexref plane\nsurfref sheet\n*/\n"                                       \
     ".visible .entry append(.param .u64 list, .param .u32 value) { .reg .b32 %r; mov.u32 " \
     "%r, %ctaid.x; ret; }\n"
-#define BLOCKS (7 * FAKE_SMS) /* of 1024 threads: four parts */
+#define BLOCKS (7 * FAKE_SMS) /* blocks of 1024 threads: four parts */
 
 static const struct {
     const char *name;
@@ -69,7 +69,7 @@ static void complain(const char *format, ...) {
 
 /* ---- a job ----------------------------------------------------------------------------------- */
 
-/* What one client has; NULL: what could not be had. */
+/* The objects of one client; NULL: could not be made. */
 struct job {
     struct rig_space space;
     bool has_space, mapped;
@@ -122,7 +122,7 @@ static size_t add_fatbin(unsigned char *at, const char *text) {
     return sizeof(head) + head.bytes;
 }
 
-/* What could not be mapped left nothing where it should have been. */
+/* Checks that a failed mapping left nothing at its address. */
 static void map_again(struct job *j) {
     if (rig.ops->driver->lost(rig.dev)) return;
     if (cuda_rig_map(&rig, &j->space, 0, CHUNKS, j->chunks))
@@ -229,7 +229,7 @@ static void make_array(struct job *j, int which) {
     if (!j->has_array[which]) j->all_well = false;
 }
 
-/* Of the array or, where there is none, of memory. */
+/* Describes a texture of the array or, if there is none, of memory. */
 static struct dev_texture seen_as(const struct job *j, uint64_t number, const struct wire_array *a,
                                   uint16_t flags) {
     struct wire_texture w = {.handle = number,
@@ -289,7 +289,7 @@ static void copy_square(struct job *j, uint64_t dst, uint64_t dst_pitch, uint64_
     sent(j, rig.ops->copy(j->queue, &copy, &j->ops[j->submitted].dev));
 }
 
-#define SQUARE (1u << 16) /* of the host window, in bytes */
+#define SQUARE (1u << 16) /* offset in the host window, in bytes */
 
 /* From the host into one, to the other, and back. */
 static void fill_arrays(struct job *j) {
@@ -365,7 +365,7 @@ static void check_list(const struct job *j) {
     uint32_t at = 1;
     for (uint32_t i = 0; i < j->submitted; i++) {
         if (!j->appended[i] || j->ops[i].dev.result) continue;
-        while (at <= list[0] && list[at] != i + 1) /* what failed may have run */
+        while (at <= list[0] && list[at] != i + 1) /* an operation that failed may have run */
             at++;
         if (at > list[0]) complain("operation %u succeeded and did nothing in its turn", i);
     }
@@ -402,7 +402,7 @@ static bool count_clusters(const struct job *j) {
     return well;
 }
 
-/* Of each kind one; a driver that lacks what is optional says so. */
+/* Writes one map of each kind; a driver that lacks optional functions reports that. */
 static bool write_maps(void) {
     bool well = true;
     for (uint32_t kind = 0; kind < TENSOR_KINDS; kind++) {
@@ -417,7 +417,7 @@ static bool write_maps(void) {
     return well;
 }
 
-/* What is said of single cells and chunks, each by itself. */
+/* Checks single words and chunks, each by itself. */
 static bool look(struct job *j) {
     uint64_t value = 0, addr, bytes;
     static uint8_t host[RIG_GRANULE];
@@ -444,7 +444,7 @@ static bool look(struct job *j) {
     return well && !err;
 }
 
-/* All that two clients do. Whether all of it went well. */
+/* Runs everything that two clients do. Returns whether all of it succeeded. */
 static bool scenario(void) {
     struct job jobs[2];
     struct description d;
@@ -488,7 +488,7 @@ static uint64_t fill_one(uint8_t value) {
     return rig.ops->recovery->chunk_id(rig.dev, chunk);
 }
 
-/* What is adopted is as it was, what else there is works. */
+/* Checks that an adopted object is unchanged, and that everything else works. */
 static bool look_again(uint64_t id) {
     static uint8_t host[RIG_GRANULE];
     struct dev_chunk *chunk = NULL, *more = NULL;
@@ -540,7 +540,7 @@ static void start(uint32_t seed) {
     rig.fake->start(&(struct fake_options){.greatest = -2, .shuffle = seed});
 }
 
-/* What is left may be what could not be given back. */
+/* Checks what is left: only objects that could not be given back. */
 static void check_rest(uint32_t call) {
     const char *said = cuda_rig_complaint(&rig);
     if (said[0] && !rig.faulty->gives_back(call)) complain("%s", said);
@@ -623,7 +623,7 @@ int main(int argc, char **argv) {
     uint32_t most = argc > 1 ? (uint32_t)atoi(argv[1]) : 3;
     const char *only = argc > 2 ? argv[2] : "";
     if (most < 2) most = 2;
-    log_init("none"); /* what the device says of each failure */
+    log_init("none"); /* the device's messages about each failure are not shown */
     cuda_rig_load(&rig, true);
     uint32_t counts[rig.faulty->call_count], failures = 0;
     count_calls(counts);

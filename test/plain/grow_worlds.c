@@ -194,7 +194,7 @@ static void explore(struct world *w, uint32_t deepest) {
     w->depth--;
 }
 
-/* Which of them are of unknown needs, of one run, and of how many users. */
+/* Sets which jobs have unknown needs, which have one iteration, and how many users there are. */
 static void make_specs(uint32_t kind) {
     for (uint32_t i = 0; i < JOBS; i++)
         all.specs[i] = (struct sched_spec){.unknown = kind & 1u || i == 0,

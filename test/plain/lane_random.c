@@ -38,7 +38,7 @@ struct model {
     struct mlane lanes[JOBS];
     uint64_t capacity, chunk;
     uint32_t limit;
-    uint32_t users; /* of this world */
+    uint32_t users; /* number of users in this world */
     bool share;
 };
 

@@ -145,7 +145,7 @@ static void play_round(uint32_t *state) {
     while (under_way) {
         MUST(!device_launch_settled(&launching));
         end_body(take(&done), &root);
-        uint32_t i = next(state) % HANDLES; /* one that is withdrawn could begin with nothing */
+        uint32_t i = next(state) % HANDLES; /* a withdrawn graph could have no launch at first */
         if (!graphs[i].running) MUST(device_launch_offer(&launching, 1 + i, &graphs[i]) == 0);
     }
     MUST(device_launch_settled(&launching) == &stream);

@@ -16,7 +16,7 @@
 
 #include "daemon/serve/plan/plan.h"
 
-#define REQUESTS 4000u /* of a world */
+#define REQUESTS 4000u /* requests of a world */
 #define WORKERS 5u
 #define APPS 3u
 #define EVENTS 64u
@@ -192,7 +192,7 @@ static uint32_t cancel(struct world *w, struct plan_event *e) {
     return 1;
 }
 
-/* One that cannot be. */
+/* Makes an invalid event. */
 static uint32_t mistake(struct world *w, struct plan_event *e) {
     if (draw(w, 30)) return 0;
     uint32_t what = draw(w, 4);

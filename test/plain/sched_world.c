@@ -29,7 +29,7 @@
 #include "test/lib/part.h"
 
 #define JOBS 40u
-#define OPS 6u /* of an iteration, at most */
+#define OPS 6u /* most operations of an iteration */
 #define CAPACITY 64u
 #define EVENTS 256u
 #define RECORDED 16384u /* bytes of a recorder's half */
@@ -48,10 +48,10 @@ struct job {
     uint64_t granted_bytes;   /* P before it asked */
     uint32_t iterations, ops; /* in all; of the current one */
     uint32_t iteration, submitted, done;
-    uint32_t next_submitted; /* of the next iteration, sent ahead */
+    uint32_t next_submitted; /* operations of the next iteration, sent ahead */
     uint32_t running[OPS], running_count;
     uint32_t lane;      /* once admitted */
-    uint32_t sms;       /* that it may use; 0: all */
+    uint32_t sms;       /* multiprocessors that it may use; 0: all */
     uint64_t asleep_ns; /* until then it does nothing */
     bool patient;
     bool joined, admitted, refused, left, asked, awaits, lost, out, level, still;
@@ -63,7 +63,7 @@ struct world {
     struct job jobs[JOBS];
     uint64_t seed, now_ns, arm_ns, steps, ran;
     uint64_t mixed;           /* times a job came into a lane of several users */
-    uint64_t shares, paces;   /* that controllers gave; steps in which they held a job back */
+    uint64_t shares, paces;   /* shares that controllers set; steps in which they held a job back */
     uint64_t stills;          /* times that kernels on the device were to stand still */
     uint64_t waited[2];       /* waits for memory that came to nothing, and to something */
     uint64_t followed, apart; /* processes of a run that was there: admitted, refused */
@@ -198,7 +198,8 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
         e[count++] = (struct sched_event){.kind = SCHED_JOINED, .job = id, .spec = j->spec};
         return count;
     }
-    bool ends = j->still ? rnd(w, 50) == 0 : rnd(w, 2); /* what stands still was over, or goes on */
+    bool ends =
+        j->still ? rnd(w, 50) == 0 : rnd(w, 2); /* a stopped operation has ended, or continues */
     if (j->running_count && ends) {
         uint32_t op = j->running[--j->running_count];
         j->done++;
@@ -308,7 +309,7 @@ static struct policy_config make_policy(struct world *w, const char *policy) {
     return c;
 }
 
-/* Their order does not matter. */
+/* Shuffles events whose order does not matter. */
 static void shuffle_events(struct world *w, struct sched_event *events, uint32_t count) {
     for (uint32_t i = count; i > 1; i--) {
         uint32_t k = rnd(w, i);
@@ -318,7 +319,7 @@ static void shuffle_events(struct world *w, struct sched_event *events, uint32_t
     }
 }
 
-/* That controllers did anything at all; and whom they may make stand still. */
+/* Counts the controllers' actions, and checks which jobs they may stop. */
 static void count_control(struct world *w) {
     struct sched_job_view view;
     for (uint32_t i = 0; i < JOBS; i++) {
@@ -413,7 +414,7 @@ static bool is_over(const struct world *w) {
     return true;
 }
 
-/* What was recorded of it, mostly from a checkpoint on, gives the same actions again. */
+/* Replays what was recorded, mostly from a checkpoint on, and expects the same actions. */
 static void replay_all(const struct world *w) {
     struct replay r = {0};
     FILE *f = tmpfile();

@@ -83,7 +83,7 @@ static void launch(struct job *j) {
     CHECK(cuLaunchKernel(j->kernel, 1, 1, 1, 1, 1, 1, 0, j->stream, arguments, NULL));
 }
 
-/* One that allocates, launches, and frees. */
+/* Makes a graph that allocates, launches, and frees. */
 static void make_graph(struct job *j) {
     CUdeviceptr p;
     CHECK(cuStreamBeginCapture_v2(j->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
