@@ -30,7 +30,7 @@ struct play {
     uint32_t most; /* failures, then it ends */
 };
 
-/* Of a launch: what goes on for longer never ends. */
+/* Most instructions of a launch: a launch that takes more never ends. */
 #define PLAY_MOST_INSTRUCTIONS 20000000ull
 
 static const char *const play_builds[] = {"base", "v3", "v4"};

@@ -63,7 +63,7 @@ HD inline u32 match_all(u32 mask, u32 value) {
     return bits ^ (all ? 0x40u : 0u);
 #else
     const bool all = match_any(mask, value) == mask;
-    /* Of all lanes, not of those that agree with this one. */
+    /* Votes over all lanes, not over those that agree with this one. */
     return ballot(mask, all) == mask ? mask ^ 0x40u : 0;
 #endif
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kernels are given and how their results are summed up: the same for the host's reference
- * (C++) and for what runs the PTX (C).
+ * The inputs of kernels and the summary of their results: the same for the host's reference (C++)
+ * and for the program that runs the PTX (C).
  */
 #ifndef TEST_RANDOM_INPUTS_H
 #define TEST_RANDOM_INPUTS_H

@@ -220,7 +220,7 @@ FN i32 bfe_s32(i32 a, u32 pos, u32 len) {
     return (i32)r;
 #endif
 }
-/* Of 64 bits, hardware takes the whole counts, not their low 8 bits: ADR 0009. */
+/* For 64 bits, hardware uses the whole counts, not their low 8 bits: ADR 0009. */
 FN u64 bfe_u64(u64 a, u32 pos, u32 len) {
 #ifdef __CUDACC__
     u64 r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What generated programs are written in: CUDA C++ for nvcc, and the same text as plain C++ for the
+ * The language of generated programs: CUDA C++ for nvcc, and the same text as plain C++ for the
  * host's compiler, whose results are the reference. Nothing here may have undefined behaviour.
  */
 #ifndef TEST_RANDOM_LANGUAGE_H

@@ -64,10 +64,11 @@ HD inline u32 plain_product(u32 a, u32 b, u32 c) {
 struct model_form {
     u32 m, n, k;
     matrixref_kind a, b, c, d;
-    bool satfinite, conjunction; /* of bits: and, not xor */
+    bool satfinite, conjunction; /* for single bits: and instead of xor */
 };
 
-/* Of reals as sm_90 adds them, but f64, in ascending k; x and y give bits of elements. */
+/* Sums reals as sm_90 adds them, except f64, in ascending k; x and y return the bits of elements.
+ */
 template <typename X, typename Y> static u64 model_sum(const model_form &f, u64 c, X x, Y y) {
     const matrixref_form form = {f.d, f.a, f.b, f.c, false};
     double wide = matrixref_value(f.c, c), xs[64], ys[64];
@@ -99,7 +100,7 @@ static u64 model_element(u32 number, u32 i, matrixref_kind kind, bits_kept kept)
     return width == 32 ? word : word >> i * width % 32 & ((1u << width) - 1u);
 }
 
-/* Which lane has an element, and where, of fragments with such places. */
+/* For each element of fragments with this layout: the lane that has it, and its index there. */
 struct model_map {
     model_place at;
     u8 lane[256][256], i[256][256];
@@ -125,7 +126,7 @@ struct model_numbers {
     u32 a[32], b[32], c[32];
 };
 
-/* Of all of this lane's elements. */
+/* Checks all elements of this lane. */
 static u64 model_mma(const model_form &f, model_place at_a, model_place at_b, model_place at_c,
                      u32 a, u32 b, u32 c, bits_kept kept_a, bits_kept kept_b, bits_kept kept_c) {
     model_numbers all;
@@ -252,7 +253,7 @@ static u64 model_mma(const model_form &f, model_place at_a, model_place at_b, mo
     X(b1_256, 80, MMA_R4424, "m16n8k256.row.col.s32.b1.b1.s32.and.popc",                           \
       (16, 8, 256, B1, B1, S32, S32, false, true), a_b1_256, b_b1_256, c_16, KEPT_ALL, KEPT_ALL,   \
       KEPT_ALL)
-/* Of bytes no exponent is the highest. */
+/* No exponent of these bytes is the highest. */
 #define KEPT_FP8 0xbfbfbfbfu, 0u
 
 #define A(i) word_of(a, i, kept_a)

@@ -41,8 +41,8 @@ HD inline u32 load_shorts(const u32 *in, u32 at) {
     return ((u32)(i32)v.x ^ (u32)(i32)v.y * 3u) + ((u32)(i32)v.z ^ (u32)(i32)v.w * 5u);
 }
 
-/* Where something lies, relative to the alignment that it asks for. The host's compilers place some
- * temporaries wrongly, so that it is not asked. */
+/* Returns an object's distance from the alignment that it asks for. The host's compilers misalign
+ * some temporaries, so there the result is fixed. */
 HD NOINLINE inline u32 misalignment(const void *p, u32 align) {
     return EITHER((u32)((u64)p & (align - 1u)), 0u * align * (p == nullptr));
 }

@@ -46,10 +46,10 @@ struct model_thread {
     ucontext_t context;
     dim index;
     model_state state;
-    u32 lane, mask, what; /* what: which operation it waits in */
+    u32 lane, mask, what; /* `what`: the operation in which it waits */
     u64 value;
-    u64 inbox[32]; /* what each lane of the mask brought */
-    u32 total;     /* of the barrier's predicates */
+    u64 inbox[32]; /* value that each lane of the mask contributed */
+    u32 total;     /* result of the barrier's predicates */
 };
 
 static model_thread model_threads[MODEL_THREADS];
