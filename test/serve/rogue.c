@@ -161,7 +161,7 @@ static void fail(uint64_t number) {
     send_it(&m, -1, 0);
 }
 
-/* Its last word, and a batch that it never looked at. */
+/* Sends its last message, and leaves a batch unread. */
 static void leave_unread(void) {
     struct pollfd p = {.fd = FD, .events = POLLIN};
 

@@ -12,7 +12,7 @@
 
 #include "daemon/serve/model/salus_serve.h"
 
-/* Whether it is one that cannot bear to be alone; then it was failed. */
+/* Fails a batch that must not be alone; returns whether it did. */
 static int is_lonely(struct salus_serve *s, int32_t ms) {
     if (salus_serve_size(s) > 1 || ms > -3) return 0;
     if (ms == -4) abort();
