@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a user's own SPANK plugin can say to job_submit.lua in the place of ours: anything. Here it
- * is what stands in FORGED.
+ * A user's own SPANK plugin can give job_submit.lua any value in place of ours. This one gives the
+ * value of FORGED.
  */
 #include <slurm/spank.h>
 #include <stdlib.h>
