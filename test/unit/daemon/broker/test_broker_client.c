@@ -456,7 +456,8 @@ Test(broker_client, a_file_is_passed_on) {
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
 }
 
-/* Who could not close it without its owner's leave is the broker, never the worker of all. */
+/* The broker refuses a file that its owner could truncate, so the worker, which serves all users,
+ * never gets it. */
 Test(broker_client, a_file_that_could_shrink_stays_here) {
     const struct broker_rig_worker *w = &rig.worker;
     int fd, pipes[2], before;
@@ -488,7 +489,8 @@ static void lend_end(int fd, uint32_t segment, int end) {
     cr_assert_eq(fdutil_send(fd, &f, sizeof(f), &end, end >= 0), 0);
 }
 
-/* Of a segment's descriptor the other end, in which nothing is that would have to be closed. */
+/* The other end of a segment's descriptor is passed on; it carries no descriptor that would have to
+ * be closed. */
 Test(broker_client, the_end_of_a_descriptor_is_passed_on) {
     const struct broker_rig_worker *w = &rig.worker;
     struct stat st;
@@ -661,7 +663,7 @@ Test(broker_client, many_connections_wait_and_are_all_answered) {
         close(socks[i]);
     }
     cr_assert_eq(ok, 140);
-    rig.server->broker.config.handshake_timeout = 60 * S; /* its loop rests */
+    rig.server->broker.config.handshake_timeout = 60 * S; /* the broker's loop sleeps */
     socks[0] = broker_rig_connect(&rig, "job.sock");
     broker_rig_attach(socks[0], fds);
     close(socks[0]);

@@ -250,7 +250,8 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(8);
         if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_slo_ns, 5)) _exit(13); /* at others' cost */
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(14);
-        _exit(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_priority, -7) ? 0 : 10); /* its own */
+        _exit(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_priority, -7) ? 0
+                                                                    : 10); /* the user's own job */
     }
     waitpid(child, &status, 0);
     cr_assert_eq(status, 0, "%x", status);
@@ -638,7 +639,7 @@ Test(broker_control, what_runs_has_a_name_an_age_and_its_time_counts) {
     cr_assert_geq(j->running_ns, 5 * S);
     cr_assert_eq(j->busy_ns, 5 * S / 2 + 5);
     atom_store_relaxed(&page->running.seq, atom_load_relaxed(&page->running.seq) + 1);
-    j = job_now(); /* its writer died in the middle */
+    j = job_now(); /* the file of a writer that died while writing */
     cr_assert(j->running_ns == 0 && j->busy_ns == 5);
 }
 
@@ -763,7 +764,7 @@ Test(broker_control, the_last_moment_counts) {
     atom_store_relaxed(&rig.worker.page->usage.refusals, 2);
     atom_store_relaxed(&rig.worker.page->usage.needed_bytes, 700);
     cr_assert_eq(job_now()->launches, 1234);
-    /* Its waiters are told that it ended; it failed in nothing. */
+    /* The waiting clients are told that the worker ended; the job itself has no failure. */
     atom_store_release(&rig.worker.page->fault.cuda, 46);
     broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = job});
     cr_assert(PATIENCE_UNTIL(ended_jobs() > 0));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a job says of itself on its way to the worker: checked, completed from what is remembered
- * and configured, refused when it never could run; groups; and the file of profiles.
+ * The request of a job on its way to the worker: checked, completed from profiles and
+ * configuration, refused when it could never run; groups; and the file of profiles.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

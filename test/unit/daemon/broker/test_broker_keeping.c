@@ -125,7 +125,7 @@ Test(broker_keeping, parts_go_from_worker_to_worker) {
     expect_given(1, 7, 13);
     expect_given(2, 700, 17);
     expect_served(2);
-    keep(7, 23); /* of this worker; the others are those of the one before */
+    keep(7, 23); /* this worker's; the others are the previous worker's */
     keep(8, 24);
     expect_held(4);
     broker_rig_kill_worker(&rig);
@@ -159,7 +159,7 @@ Test(broker_keeping, what_has_no_part_any_more_is_not_given) {
     broker_rig_stop(&rig);
 }
 
-/* Those of a GPU with 10 GB; fewer where a process may not have so many. */
+/* As many descriptors as a GPU with 10 GB needs; fewer where a process may not have that many. */
 Test(broker_keeping, thousands) {
     uint32_t count = (uint32_t)(allowed_fds() / 3), i;
     int job;
@@ -182,7 +182,8 @@ Test(broker_keeping, thousands) {
     broker_rig_stop(&rig);
 }
 
-/* What it said before its end counts, and what came of the next before it was READY as well. */
+/* Messages that the worker sent before its end count, and so do messages of the next one before
+ * READY. */
 Test(broker_keeping, a_worker_may_end_while_it_says_them) {
     int job;
 
@@ -199,7 +200,7 @@ Test(broker_keeping, a_worker_may_end_while_it_says_them) {
     broker_rig_kill_worker(&rig);
     expect_moved(job, 2);
     cr_assert_eq(rig.worker.part_count, 100);
-    expect_given(1, 1, 0); /* that one was the second worker's */
+    expect_given(1, 1, 0); /* the second worker's */
     expect_given(2, 2, 2);
     close(job);
     broker_rig_stop(&rig);
@@ -343,7 +344,7 @@ Test(broker_keeping, clients_come_before_parts) {
     broker_rig_stop(&rig);
 }
 
-/* What the kernel could not hand over is not held, either. */
+/* A descriptor that the kernel could not pass on is not held, either. */
 Test(broker_keeping, where_no_descriptor_is_left) {
     rlim_t all = allowed_fds();
     int job, part = make_part(2);

@@ -79,7 +79,7 @@ static int count_listed(void) {
     return asker.count;
 }
 
-/* Whether the list comes to have so many profiles. */
+/* True when the list gets that many profiles. */
 static bool listed(int count) {
     return PATIENCE_UNTIL(count_listed() == count);
 }
@@ -245,7 +245,7 @@ Test(broker_kernels, what_cannot_be_imported) {
     cr_assert(listed(0));
 }
 
-/* What comes back is as it was. */
+/* An imported profile equals the exported one. */
 Test(broker_kernels, an_export_is_the_text_that_can_be_imported) {
     static const char text[] =
         "salus-kernels 1 2 1\n" DEVICE HINT KERNEL("1", "7") KERNEL("2", "8");

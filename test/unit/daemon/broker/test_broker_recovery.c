@@ -72,7 +72,7 @@ static void let_go(struct runner *j) {
     munmap(j->submission, 4096);
 }
 
-/* Its next page, as it is sent. */
+/* Receives the job's next page. */
 static int next_page(struct runner *j, uint32_t number) {
     struct wire_moved m;
     int fd;
@@ -188,7 +188,7 @@ Test(broker_recovery, jobs_go_on_with_the_next_worker) {
     broker_rig_stop(&rig);
 }
 
-/* What the second worker wrote is what the third one is given. */
+/* The third worker gets what the second one wrote. */
 Test(broker_recovery, the_page_goes_from_worker_to_worker) {
     struct runner a;
     uint64_t second;
@@ -309,7 +309,7 @@ Test(broker_recovery, a_file_waits_for_the_next_worker) {
     connect_asker();
     leave_without_worker();
     cr_assert_eq(fdutil_send(a.sock, &f, sizeof(f), &file, 1), 0);
-    for (int i = 0; i < 3; i++) /* what came before is read by then, if it is */
+    for (int i = 0; i < 3; i++) /* earlier messages have been read by then, if at all */
         cr_assert(ask(CTL_V_job_show, a.id));
     broker_rig_settle(&rig);
     cr_expect_eq(atomic_load(&rig.worker.files), 0);
@@ -332,7 +332,7 @@ Test(broker_recovery, who_failed_ends_and_the_others_go_on) {
     broker_rig_start(&rig);
     good = attach();
     bad = attach();
-    atomic_store(&rig.worker.page->stats.faults, 1); /* of the one that came last */
+    atomic_store(&rig.worker.page->stats.faults, 1); /* the page of the latest worker */
     atomic_store(&rig.worker.page->fault.cuda, 700);
     broker_rig_kill_worker(&rig);
     expect_lost(&bad, ERR_WORKER_LOST);
@@ -529,7 +529,7 @@ Test(broker_recovery, a_context_that_ends_by_itself_again_and_again_takes_them_a
     broker_rig_stop(&rig);
 }
 
-/* Its error is the client's where it is of a kernel. */
+/* The client gets the error of the kernel, if a kernel caused it. */
 static void expect_refused(int result, int shown) {
     struct runner a, next;
 

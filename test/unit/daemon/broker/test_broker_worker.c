@@ -291,7 +291,7 @@ Test(broker_worker, a_program_that_hangs_does_not_hold_up_the_end) {
 
 /* ---- ready, and given up --------------------------------------------------------------------- */
 
-/* Whoever started it is told by its exit status; nobody could be served. */
+/* The exit status tells the daemon's starter, because no client could be served. */
 Test(broker_worker, a_daemon_that_never_had_a_worker_ends) {
     rig.config.worker_tries = 2;
     atomic_store(&rig.worker.ready_result, -EIO);
@@ -346,7 +346,7 @@ static void attach_and_leave(void) {
     close(fd);
 }
 
-/* Those who wait are told at once, whatever their patience, and so is who comes later. */
+/* Waiting clients are told at once, whatever their timeout, and so are later ones. */
 Test(broker_worker, one_that_does_not_come_back_is_given_up) {
     const char *why = "the GPU worker was given up: device soft cannot be opened: the fan is stuck";
 
@@ -366,7 +366,7 @@ Test(broker_worker, one_that_does_not_come_back_is_given_up) {
     broker_rig_stop(&rig);
 }
 
-/* What we lack is nobody's failure: it may be there again the next moment. */
+/* A shortage in the broker is not the worker's failure, and may be over the next moment. */
 Test(broker_worker, a_shortage_of_ours_is_no_reason_to_give_it_up) {
     rig.config.worker_tries = 1;
     rig.config.worker_timeout = 600000000000u;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What --check-config asks the machine, each error with the line that it is about.
+ * Checks of the machine by --check-config; each error names the line that caused it.
  */
 #include "daemon/broker/config_check.h"
 

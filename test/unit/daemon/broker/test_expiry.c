@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What came while the loop itself was late is heard before who sent it is given up.
+ * Messages that arrived while the loop itself was late are read before their sender times out.
  */
 #include <criterion/criterion.h>
 #include <sys/socket.h>

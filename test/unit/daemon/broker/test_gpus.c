@@ -208,7 +208,7 @@ static struct wire_hello hello_for(uint32_t gpu) {
     return h;
 }
 
-/* Its socket; the GPU that it was given in *gpu. */
+/* Connects a job and returns its socket; *gpu: the GPU that it got. */
 static int join(uint32_t asked, uint32_t *gpu) {
     int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
     struct wire_hello h = hello_for(asked);
@@ -219,7 +219,7 @@ static int join(uint32_t asked, uint32_t *gpu) {
     return fd;
 }
 
-/* What a client that sends this is refused with. */
+/* Returns the refusal of a client that sends this message. */
 static struct wire_offer refusal_of(const void *msg, size_t bytes) {
     int fd = broker_rig_connect(&rig, "job.sock");
     struct wire_offer o;
@@ -306,7 +306,7 @@ Test(gpus_rig, while_one_is_gone_jobs_go_to_the_other) {
     }
 }
 
-/* What a user may have of a device counts on each; how many jobs, in all. */
+/* A user's limit of device memory applies to each GPU; the limit of jobs to all together. */
 Test(gpus_rig, device_memory_of_a_user_is_of_each_gpu) {
     struct wire_hello h = hello_for(0);
     struct config_rule *r = &rig.server->broker.config.rules[0];
@@ -317,7 +317,7 @@ Test(gpus_rig, device_memory_of_a_user_is_of_each_gpu) {
                               .given = 1u << LIMIT(user_device_memory) | 1u << LIMIT(user_jobs)};
     r->values[LIMIT(user_device_memory)] = 100 * MIB;
     r->values[LIMIT(user_jobs)] = 3;
-    rig.server->broker.config.rule_count = 1; /* its loop rests */
+    rig.server->broker.config.rule_count = 1; /* the broker's loop sleeps */
     h.job.flags = WIRE_JOB_RESERVED;
     h.job.persistent_bytes = 80 * MIB;
     for (uint32_t i = 0; i < 2; i++)
@@ -411,7 +411,7 @@ static struct kernel_store *store_of(int gpu) {
     return rig.server->broker.gpus.items[gpu].kernels.store;
 }
 
-/* What a worker says when it is ready comes before what is known for it is looked up. */
+/* A worker's READY message is read before its kernels' profiles are looked up. */
 static bool know_kernels(void) {
     return is_ready(0) && is_ready(1) && store_of(0) && store_of(1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is known of kernels outlives the daemon, for the device that it was measured on.
+ * Profiles of kernels outlive the daemon, for the device on which they were measured.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -148,8 +148,8 @@ Test(kernel_store, each_device_has_its_own) {
     cr_assert(exists(""));
 }
 
-/* Where several GPUs are served, each kind's file has its name, and what one GPU alone had kept is
- * found there; nothing is lost on the way back. */
+/* With several GPUs each kind has a file of its own name, which starts with the profiles of a
+ * single GPU's file; nothing is lost on the way back. */
 Test(kernel_store, with_others_its_file_has_its_name_from_the_first) {
     kernel_store_device(&k, "GPU", 8);
     learn(1);

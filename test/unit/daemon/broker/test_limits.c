@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which limits a user has, and sections [user NAME] and [group NAME] as files have them.
+ * The limits of a user, from sections [user NAME] and [group NAME] in configuration files.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

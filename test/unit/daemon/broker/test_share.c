@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a user is told of his jobs' part of the device, and that it is his alone.
+ * A user sees the share of their own jobs, and of no other user's.
  */
 #include "daemon/broker/jobs/share.h"
 

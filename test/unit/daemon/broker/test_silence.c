@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What counts of a process's silence: not what it waits for a processor.
+ * A process's silence does not include the time that it waits for a processor.
  */
 #include <criterion/criterion.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What has changed in an environment, as a shell reads it and ended by NUL.
+ * The changes of an environment, written for a shell or ended by NULs.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -217,7 +217,7 @@ Test(ctl_cli, users_have_names_where_the_daemon_has_numbers) {
                  63, "it is cut");
 }
 
-/* What a usage line says is what the parser takes. */
+/* The parser accepts exactly what the usage line shows. */
 Test(ctl_cli, usage_lines_say_options_and_words) {
     static const struct {
         const char *usage;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `run` sets for frameworks against what the user has set, and what is kept of what was said
- * in homes of all kinds.
+ * The variables that `run` sets for frameworks when the user has set some, and the file of messages
+ * already shown in homes of all kinds.
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who got what between two looks, and what a recording makes of what it saw. Pure.
+ * The shares of jobs between two looks, and the workload that a recording makes of them. Pure.
  */
 #include <criterion/criterion.h>
 #include <math.h>

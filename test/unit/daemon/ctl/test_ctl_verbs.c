@@ -58,7 +58,7 @@ static int lines_out(void) {
     return n;
 }
 
-/* Of tables that grow with daemon/policy/policies.def, what is there and how much. */
+/* Checks presence and number in tables that grow with daemon/policy/policies.def. */
 Test(ctl_verbs, policies_are_listed_shown_and_set) {
     int policies = 0;
 
@@ -337,13 +337,13 @@ static char *slurp(const char *path) {
     return text;
 }
 
-/* What happens once the file is there belongs to the recording. */
+/* Events after the file was created belong to the recording. */
 static void *leave_recorded(void *path) {
     if (PATIENCE_UNTIL(access(path, F_OK) == 0)) leave_soon(NULL);
     return NULL;
 }
 
-/* Whether or not it is looked at before the job has left: its peaks are in the history as well. */
+/* The job may leave before the recording looks at it: its peaks are in the history as well. */
 Test(ctl_verbs, a_recording_is_a_workload) {
     char path[128];
     pthread_t t;

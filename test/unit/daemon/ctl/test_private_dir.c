@@ -130,7 +130,7 @@ Test(private_dir, what_else_is_in_it_stays) {
     rmdir(dir);
 }
 
-/* One whose daemon is of a release that holds only its own lock. */
+/* A directory whose daemon is of a release that holds only its own lock. */
 Test(private_dir, a_daemons_lock_is_enough) {
     char path[160];
     const char *dir = make("salus-ffffff", 0700);

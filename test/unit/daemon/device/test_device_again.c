@@ -61,7 +61,7 @@ static void teardown(void) {
 
 TestSuite(device_again, .init = setup, .fini = teardown);
 
-/* What was there is another process's: nothing of it is given back, or counts as lost. */
+/* The earlier device belongs to another process: nothing of it is given back, or counts as lost. */
 static void bury(void *what) {
     static void *volatile graves[64];
     static uint32_t count;

@@ -106,7 +106,7 @@ Test(subgrid, calls_are_looked_into) {
 
 #define AGAIN "setp.ne.u32 %%p1,%%r1,%%r2; @%%p1 bra L;"
 
-/* Where each stands outside of loops it is harmless. */
+/* Outside of loops each of these is harmless. */
 Test(subgrid, who_may_wait_for_other_blocks_may_not) {
     static const char *const sees[] = {"ld.volatile.global.u32 %r6,[%d1];",
                                        "ld.relaxed.gpu.global.u32 %r6,[%d1];",

@@ -146,7 +146,7 @@ Test(touch, a_long_loop_takes_no_time) {
     cr_expect_lt(fdutil_now_ns() - begin, 5000000000ull);
 }
 
-/* What is equal in one round need not be in the next. */
+/* A value that is equal in one round of a loop may differ in the next. */
 Test(touch, what_a_round_knew_is_not_what_the_next_one_knows) {
     struct look l = with("mov.u32 %r9,0; mov.u32 %r10,%r9; mov.u32 %r8,268435456;"
                          "L: setp.lt.u32 %p3,%r9,10; @!%p3 bra N; mul.wide.u32 %d4,%r10,4;"

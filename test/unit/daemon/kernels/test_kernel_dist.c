@@ -95,7 +95,7 @@ Test(kernel_dist, what_was_long_ago_fades) {
     cr_assert(kernel_dist_settle(&d));
 }
 
-/* Whatever is added: the sum is one that the bins can have, and the mean stays where it was. */
+/* After any sample the bins can have the sum, and the mean is unchanged. */
 Test(kernel_dist, the_sum_stays_that_of_the_bins) {
     srand(4);
     for (int i = 0; i < 600000; i++) {

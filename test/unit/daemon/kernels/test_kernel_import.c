@@ -119,7 +119,7 @@ static void begin(const char *header) {
     buf_printf(&page, "%s", header);
 }
 
-/* Which kernel and launch the rows of metrics are about. */
+/* The kernel and launch that the rows of metrics describe. */
 static const char *kernel, *block, *grid;
 
 static void launch(const char *name, const char *blocks, const char *grids) {

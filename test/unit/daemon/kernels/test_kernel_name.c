@@ -105,7 +105,7 @@ Test(kernel_name, long_names_are_cut) {
     memcpy(wanted, name, KERNEL_NAME_BYTES - 1);
     wanted[KERNEL_NAME_BYTES - 1] = '\0';
     SAME(name, wanted);
-    memcpy(name, "_ZN2at900", 9); /* what it says is more than can be kept */
+    memcpy(name, "_ZN2at900", 9); /* the length in it is more than can be stored */
     memcpy(wanted, "at::", 4);
     SAME(name, wanted);
     name[500] = '\0'; /* and now more than there is */

@@ -31,7 +31,7 @@ Test(place_cost, a_slowdown_is_never_negative) {
     expect_near(curve_slowdown(&falls, 3000000), 0, "far too much");
 }
 
-/* What bounds others may not be above, or below, any of them. */
+/* A bound of other curves may not be above, or below, any of them. */
 Test(place_cost, bounds_of_curves) {
     const struct place_curve curves[] = {
         gtx_1080, rtx_2080, {0, 0.5, 0}, {-0.1, 0.5, 0.2}, {0.5, -1, 0.4}};

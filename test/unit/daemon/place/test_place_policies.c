@@ -14,7 +14,7 @@ static struct placecase start(const char *policy) {
     return c;
 }
 
-/* Where a job that comes goes: 100 * node + GPU, or -1. */
+/* Returns the place of a new job: 100 * node + GPU, or -1. */
 static int comes(struct placecase *c, struct place_job job) {
     placecase_come(c, job);
     return placecase_on(c, job.id);

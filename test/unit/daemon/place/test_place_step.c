@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happens to jobs and nodes, whatever the policy: events that can be and events that cannot,
- * and what each of them comes to.
+ * Events of jobs and nodes, for any policy: valid events and invalid ones, and the result of each.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -323,7 +322,7 @@ Test(place_step, memory_grows_by_what_was_said) {
     placecase_finish(&c);
 }
 
-/* What ran on a node that is gone goes before those that wait, in its own order. */
+/* Jobs of a node that disappeared go before the waiting jobs, in their own order. */
 Test(place_step, a_node_goes_away) {
     struct placecase c = start("fifo");
     placecase_node(&c, 1, 1, 16);
@@ -353,7 +352,7 @@ Test(place_step, who_lost_its_node_goes_first) {
     placecase_come(&c, placecase_job(1, 0.5, 12));
     placecase_come(&c, placecase_job(2, 0.5, 4));
     placecase_come(&c, placecase_job(3, 0.5, 13)); /* waits */
-    placecase_come(&c, placecase_job(4, 0.5, 10)); /* beside 2 */
+    placecase_come(&c, placecase_job(4, 0.5, 10)); /* next to job 2 */
     cr_expect_eq(placecase_on(&c, 4), 200);
     placecase_at(&c, PLACE_NODE_GONE, 2);
     placecase_go(&c, 1);
@@ -434,7 +433,7 @@ Test(place_step, what_is_measured_counts) {
     placecase_finish(&c);
 }
 
-/* One that waits wants less than was predicted, and there is room for that. */
+/* A waiting job is measured to need less than was predicted, and that much is free. */
 Test(place_step, who_waits_is_measured_too) {
     struct placecase c = start("horus");
     placecase_node(&c, 1, 1, 16);

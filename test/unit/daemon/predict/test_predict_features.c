@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is counted of a model: by hand where it is tiny, and of four architectures beside what has
- * been published of them.
+ * Features of a model: computed by hand for tiny ones, and compared with published figures for four
+ * architectures.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -37,7 +37,8 @@ static void expect(struct features *f, void (*make)(struct onnxmake *), int64_t 
         cr_expect(false, "%u operators %s are not counted", f->kinds[i].count, f->kinds[i].kind);
 }
 
-/* Of one example; published figures of vision count a multiplication with its addition once. */
+/* Compares the operations for one example; published figures of vision count a multiplication with
+ * its addition once. */
 static void expect_flops(const struct features *f, double published) {
     double each = f->flops / (double)f->batch;
 
@@ -148,7 +149,7 @@ static void recurrent(struct onnxmake *m) {
     onnxmake_more(m);
 }
 
-/* Its batch is in the second axis, and says so. */
+/* The batch is the second axis, which the name tells. */
 Test(predict_features, a_recurrent_one) {
     struct features f;
 
@@ -311,7 +312,7 @@ static void strange_bytes(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "a\xff\xc3z\xe2\x82\xac\xed\xa0\x80", onnxmake_input(m, "x", 1, "1"));
 }
 
-/* What is no UTF-8 goes into no JSON. */
+/* Bytes that are not UTF-8 are never written to JSON. */
 Test(predict_features, kinds_are_text) {
     struct complaint why = {{0}};
     struct infer_options o = {0};

@@ -92,8 +92,8 @@ Test(predict_functions, each_call_has_its_own_values) {
     netgraph_finish(&g);
 }
 
-/* What a caller does not say may have a default of the function's own, which is not read: only what
- * is declared without one is the operator's. */
+/* An attribute that a caller omits may have a default of the function, which is not read. Only
+ * attributes declared without one are the operator's. */
 static void with_a_default(struct onnxmake *m) {
     make_block(m);
     m->model.functions[0]->n_attribute = 0;
@@ -159,7 +159,7 @@ Test(predict_functions, inputs_may_be_left_out) {
     netgraph_finish(&g);
 }
 
-/* What comes in is given out again, by another name. */
+/* The input is the output, by another name. */
 static void passes_through(struct onnxmake *m) {
     onnxmake_node(m, "Relu", "y", (const char *[]){"x"}, 1);
     onnxmake_function(m, "Both", "x", "x,y", 1);
@@ -282,7 +282,7 @@ static void just_deep_enough(struct onnxmake *m) {
     chain(m, NETGRAPH_CALLS_MAX, 1);
 }
 
-/* What is deep is known already when it is called from deep down. */
+/* A function's depth is known before the call from deep inside. */
 static void deep_in_two_pieces(struct onnxmake *m) {
     chain(m, NETGRAPH_CALLS_MAX, 1);
     onnxmake_node(m, "f31", "b", (const char *[]){"a"}, 1);
@@ -294,7 +294,7 @@ static void without_an_end(struct onnxmake *m) {
     chain(m, NETGRAPH_CALLS_MAX, 2);
 }
 
-/* So many attributes for the last node, each with that name. */
+/* Adds that many attributes to the last node, each with that name. */
 static void say_much(struct onnxmake *m, unsigned count, const char *name) {
     Onnx__NodeProto *n = onnxmake_last(m);
     Onnx__AttributeProto *a = arena_calloc(m->arena, count, sizeof(*a));
@@ -316,7 +316,7 @@ static char *name_of(size_t bytes) {
     return long_name;
 }
 
-/* What is one node in the file is looked through 2^18 times. */
+/* One node in the file is visited 2^18 times. */
 static void repeated(struct onnxmake *m, unsigned attributes, size_t bytes) {
     onnxmake_node(m, "Conv", "b", (const char *[]){"a"}, 1);
     say_much(m, attributes, name_of(bytes));

@@ -166,7 +166,7 @@ Test(predict_learn, trees_give_what_xgboost_gives) {
     forest_finish(&again);
 }
 
-/* What a line is, linear regression finds; ridge and all. */
+/* Linear regression finds a line, in spite of the ridge. */
 Test(predict_learn, a_line) {
     static struct columns x[ROWS];
     static double y[ROWS];

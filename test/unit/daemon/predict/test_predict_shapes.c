@@ -36,7 +36,7 @@ static int infer(struct netgraph *g, make_fn make, const struct infer_options *o
     return err ? err : infer_shapes(g, o, &batch, why);
 }
 
-/* What the last node gives there: "?" where that is not known. */
+/* Expects the sizes of that output of the last node: "?" for an unknown size. */
 static void expect_output(make_fn make, int64_t batch, uint32_t output, const char *sizes) {
     struct infer_size named = {"tokens", 7};
     struct infer_options o = {.batch = batch, .sizes = &named, .sizes_count = 1};
@@ -250,7 +250,7 @@ static void old_bias(struct onnxmake *m) {
     onnxmake_attr_int(m, "axis", 1);
 }
 
-/* As who writes proto3 leaves out what is 0: the attribute has a kind, and no number. */
+/* proto3 writers leave out a value of 0: the attribute has a kind, and no number. */
 static void axis_of_nothing(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "Flatten", onnxmake_input(m, "x", FLOAT, "N,5,3"));
     onnxmake_attr_int(m, "axis", 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stands in ptxas' place: command lines as Triton and XLA write them, PTX handed over byte by
- * byte with its NUL, and an error that says so for everything else.
+ * The replacement of ptxas: command lines as Triton and XLA write them, PTX passed on byte by byte
+ * with its NUL, and an error message for everything else.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

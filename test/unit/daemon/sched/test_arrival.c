@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is said of the next arrival, on processes that can be foreseen, for as long as they can, and
- * on such that cannot. Nothing is random but by a seed.
+ * Predictions of the next arrival, for predictable processes, as long as they stay so, and for
+ * unpredictable ones. All random numbers come from a seed.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -14,9 +14,9 @@
 
 struct process {
     uint64_t seed;
-    uint32_t number; /* of the arrival */
+    uint32_t number; /* number of the arrival */
     double now_ns;
-    double due_ns[2]; /* of periods */
+    double due_ns[2]; /* due times of two periods */
     struct arrival a;
     uint32_t said, right; /* arrivals of which something was said; which came within its window */
     double window_ns;     /* sum */

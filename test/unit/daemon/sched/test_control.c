@@ -25,7 +25,7 @@
 #define JOBS "@0 +1(1,1)s100 +2(1,1)\n"
 #define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, arm 4000000100\n"
 
-/* Where shares go by steps of so many. */
+/* Makes a scheduler whose shares are multiples of `share_sms`. */
 static struct sched *make_by(const char *policy, uint32_t share_sms) {
     struct sched *s;
     char why[160] = "", word[512];
@@ -189,7 +189,7 @@ Test(control, a_service_that_waits_for_admission_holds_up_no_period) {
     sched_destroy(s);
 }
 
-/* Its work waits, and no boundary of it comes. */
+/* The job's work waits, and reaches no boundary. */
 Test(control, a_trainer_that_an_operator_holds_holds_up_no_period) {
     struct sched *s = make(GIVEN);
     play(s, JOBS "@1 1:10 2%p 2:20\n"
@@ -364,7 +364,8 @@ Test(control, gpucolo_has_the_share_first_for_a_mean_too_unless_told) {
     sched_destroy(s);
 }
 
-/* What is not known is learnt: a latency of 100 + 100 - pause/10 is at 150 within a few periods. */
+/* The effect of a pause is learnt: a latency of 100 + 100 - pause/10 is at 150 within a few
+ * periods. */
 Test(control, gpucolo_learns_what_a_pause_does) {
     struct sched *s = make(PERIOD ",control=gpucolo,most_pause_ns=1000,share_first=0");
     uint64_t now = 0, latency = 0;
@@ -495,7 +496,7 @@ Test(control, a_share_that_is_a_step_asks_for_no_time) {
     sched_destroy(s);
 }
 
-/* What a job has is given back with the promise, and no time is asked for any more. */
+/* The job's share ends with the promise, and no further time is requested. */
 Test(control, no_share_is_left_by_steps_when_nobody_promises_anything) {
     struct sched *s = make_by(PERIOD ",control=conservative", 10);
     play(s, FIRST_PERIOD "@151 1%\n");

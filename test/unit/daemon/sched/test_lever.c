@@ -174,7 +174,7 @@ static double bent_latency(const struct bent *p, double at) {
     return p->n - flat - (p->drop - flat) * (at - p->knee) / (1 - p->knee);
 }
 
-/* Where a lever was, as the test saw it: the lever's own account is what is tried. */
+/* The range of a lever as the test observed it; the lever's own account is under test. */
 struct seen {
     double low, high;
 };

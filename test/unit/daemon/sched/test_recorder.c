@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a recorder keeps and writes replays to the same actions: from the beginning, and from
- * checkpoints once much has been given up; under every pair of policies; within a step; while it
- * goes on. What was changed does not, or is refused.
+ * Recordings replay to the same actions: from the beginning, and from checkpoints once much has
+ * been dropped; under every pair of policies; within a step; while the recording continues. A
+ * changed recording does not, or is refused.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -82,7 +82,7 @@ static void finish(struct world *w) {
     free(w);
 }
 
-/* What ran ends in the next step, and is followed by another iteration. */
+/* Ends the running operations in the next step, and begins another iteration. */
 static void step(struct world *w) {
     struct sched_actions actions;
     recorder_begin(w->r, w->s, w->now_ns, w->next, w->count);

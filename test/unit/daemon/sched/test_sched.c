@@ -167,7 +167,7 @@ Test(sched, events_that_cannot_be_are_refused_each_for_itself) {
            "@5 rejected: no such operation of the job runs rejected: there is no such job 1:7\n");
 }
 
-/* Whatever their order in the array: what ends is seen before what begins. */
+/* In any order of the array, ends are handled before beginnings. */
 Test(sched, the_order_of_simultaneous_events_does_not_matter) {
     static const char *const orders[] = {"1=1 -2 +3 3:1 1:2", "3:1 1:2 +3 -2 1=1",
                                          "3:1 1=1 1:2 +3 -2", "3:1 -2 1:2 1=1 +3"};
@@ -191,7 +191,7 @@ Test(sched, a_job_that_leaves_in_the_step_in_which_it_came_is_gone) {
            "@3\n");
 }
 
-/* Wherever it stands, and what stands beside it is taken. */
+/* The event is rejected at any position, and the other events are accepted. */
 Test(sched, an_event_of_no_kind_is_rejected) {
     const struct sched_config config = {0};
     const struct sched_event none = {.kind = (enum sched_event_kind)77, .job = 1},
@@ -373,7 +373,7 @@ Test(sched, the_job_map_survives_churn_of_scattered_ids) {
     cr_expect_eq(jobmap_find(&map, 1), JOBMAP_NONE);
 }
 
-/* Nothing but the hash tells ids apart. */
+/* Only the hash distinguishes ids. */
 Test(sched, different_ids_of_jobs_have_different_hashes) {
     for (uint64_t id = 0; id <= UINT32_MAX; id += 65519) {
         uint32_t first = jobmap_hash((uint32_t)id) ^ jobmap_hash((uint32_t)id) >> 15 ^

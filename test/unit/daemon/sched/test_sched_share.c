@@ -25,13 +25,13 @@
 struct job {
     /* As it is made. */
     uint32_t weight, ops;     /* operations of an iteration */
-    uint64_t op_ns, think_ns; /* of one; from the end of an iteration to the next */
-    uint64_t period_ns;       /* of a service: mean time from request to request; 0: a training */
+    uint64_t op_ns, think_ns; /* time of one operation; from the end of an iteration to the next */
+    uint64_t period_ns;       /* mean time between a service's requests; 0: a training */
     uint64_t persistent, ephemeral;
     bool ahead; /* the next iteration is sent before this one has ended */
     int32_t priority;
     uint64_t slo_ns;
-    uint64_t endless_from; /* its operations never end from then on; 0: they do */
+    uint64_t endless_from; /* time from which its operations never end; 0: they always end */
     /* The job's progress. */
     bool here, admitted;
     uint32_t iteration, sent, left; /* current one; those sent; its operations that are not done */
@@ -48,7 +48,7 @@ struct world {
         uint64_t op, ns;
     } queue[QUEUE];
     uint32_t head, tail;
-    uint64_t done_ns; /* of the queue's head */
+    uint64_t done_ns; /* completion time of the queue's head */
     uint64_t next_op;
     uint64_t busy_ns, idle_ns; /* device time; time in which it idled and an operation waited */
     struct sched_event events[QUEUE];
@@ -460,7 +460,7 @@ static struct job any_job(struct world *w) {
     struct job j = pipelined(1 + (uint32_t)rnd(w, 9), 1 + (uint32_t)rnd(w, 10), op_ns);
     uint64_t work = j.ops * op_ns;
     uint32_t kind = (uint32_t)rnd(w, 4);
-    if (kind == 0) { /* its host pauses for up to an eighth of the work */
+    if (kind == 0) { /* the host pauses for up to an eighth of the work */
         j.ahead = false;
         j.think_ns = rnd(w, work / 8 < MS ? work / 8 : MS);
     } else if (kind == 1) { /* a service of at most a twentieth of the device */

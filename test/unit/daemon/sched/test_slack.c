@@ -186,7 +186,7 @@ Test(slack, a_kernel_goes_beside_a_request_that_it_does_not_delay) {
     sched_destroy(s);
 }
 
-/* Its slack pays for one kernel that costs something, not for two. */
+/* The request's slack pays for one kernel with a cost, not for two. */
 Test(slack, a_request_pays_until_its_slack_is_spent) {
     struct sched *s = make(12);
     SCHEDTRACE_EXPECT(s,
@@ -245,8 +245,8 @@ Test(slack, a_host_between_two_launches_is_waited_for) {
     sched_destroy(s);
 }
 
-/* Beside a kernel of one stream another one's goes while both waves are short enough: 2.5 % of a
- * request are 2.5 us. */
+/* During a kernel of one stream, a kernel of another one runs while the waves of both are short
+ * enough: 2.5 % of a request are 2.5 us. */
 Test(slack, several_streams_run_while_no_request_is_there_if_their_waves_are_short) {
     struct sched *s = make(10);
     SCHEDTRACE_EXPECT(s,
@@ -353,7 +353,8 @@ Test(slack, nothing_stands_still_where_that_was_not_asked_for) {
     sched_destroy(s);
 }
 
-/* Its host waits for something: the device is free. The next request finds it still there. */
+/* The request's host waits, so the device is free. The next request finds the kernel still there.
+ */
 Test(slack, what_stood_still_goes_on_when_the_request_waits_for_its_host) {
     struct sched *s = make_sliced(1);
     SCHEDTRACE_EXPECT(s,
@@ -372,7 +373,7 @@ Test(slack, what_stood_still_goes_on_when_the_request_waits_for_its_host) {
     sched_destroy(s);
 }
 
-/* What it has on the device is somebody else's business too. */
+/* Other jobs depend on what the stopped job has on the device. */
 Test(slack, nothing_stands_still_for_ever) {
     struct sched *s = make_sliced(1);
     SCHEDTRACE_EXPECT(s,
@@ -483,7 +484,8 @@ Test(slack, a_kernel_that_is_over_before_goes) {
     sched_destroy(s);
 }
 
-/* Its waves are short, but it needs the bandwidth that the second kernel of the request needs. */
+/* The kernel's waves are short, but it needs the bandwidth that the second kernel of the request
+ * needs. */
 Test(slack, a_kernel_of_many_waves_waits_as_well) {
     struct sched *s = make_foreseeing(1, 8);
     SCHEDTRACE_EXPECT(s, "@8800000 2:20#c8000*300000\n", "@8800000 switch 2, arm 9020000\n");
@@ -517,7 +519,7 @@ Test(slack, a_short_kernel_is_not_held_back_for_longer_than_it_takes) {
     sched_destroy(s);
 }
 
-/* Beside a request of one job, the one of another that is expected counts too. */
+/* With a request of one job present, the expected request of another job counts too. */
 Test(slack, a_request_of_another_job_is_foreseen_beside_one_that_is_there) {
     struct sched *s = make_foreseeing(1, 8);
     SCHEDTRACE_EXPECT(s,

@@ -48,7 +48,7 @@ Test(turn, one_iteration_at_a_time_in_a_lane) {
            "@4 switch 1, run 1:11\n");
 }
 
-/* What is sent ahead waits for the next turn, even when the device is idle. */
+/* Operations sent ahead wait for the next turn, even when the device is idle. */
 Test(turn, the_next_iteration_waits_for_its_turn) {
     expect("fair", 10,
            "@0 +1(1,6) +2(1,6)\n"
@@ -1088,9 +1088,10 @@ Test(turn, what_a_job_leaves_idle_is_measured_while_no_other_has_a_turn) {
 /* Job 1 works 10 ns on the device, in iterations of which the first operation comes late. */
 Test(turn, the_host_before_an_iteration_counts_for_the_demand) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
-    free(schedtrace_run(s, "@0 +1(1,6) +2(1,6)\n"
-                           "@1000 1:10\n"
-                           "@1010 1=10*10 1|\n")); /* what is before the first one is its start */
+    free(schedtrace_run(
+        s, "@0 +1(1,6) +2(1,6)\n"
+           "@1000 1:10\n"
+           "@1010 1=10*10 1|\n")); /* the time before the first operation is start-up time */
     cr_expect_eq(demand(s, 1), 1000);
     free(schedtrace_run(s, "@1100 1:11/1\n"
                            "@1110 1=11*10 1|\n"));
@@ -1109,7 +1110,7 @@ Test(turn, the_host_before_an_iteration_counts_for_the_demand) {
     sched_destroy(s);
 }
 
-/* What was sent ahead was there at the boundary. */
+/* Operations that were sent ahead were there at the boundary. */
 Test(turn, who_sends_ahead_has_no_time_before_its_iterations) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
     free(schedtrace_run(s, "@0 +1(1,6)\n"

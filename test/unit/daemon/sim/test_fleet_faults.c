@@ -34,7 +34,7 @@ static int step(void *self, int64_t now_ns, const struct place_event *events, si
     return job ? s->err : 0;
 }
 
-static uint32_t stranded; /* of the latest run */
+static uint32_t stranded; /* stranded jobs of the latest run */
 
 static int run(struct script s, char *why) {
     struct fleet_rules rules = {0};
@@ -88,7 +88,7 @@ Test(fleet_faults, actions_that_cannot_be_are_found_out) {
     expect(twice, "is refused and does not wait");
 }
 
-/* That is no fault: where there is no room there is none. */
+/* A job that does not fit is no fault. */
 Test(fleet_faults, jobs_that_nobody_places_are_counted) {
     char why[FLEET_WHY_BYTES];
     cr_expect_eq(run((struct script){0}, why), 0, "%s", why);

@@ -138,7 +138,8 @@ Test(fleet_world, trainings_get_what_services_leave) {
     over();
 }
 
-/* What the training does not need makes the service faster than it must be, up to alone. */
+/* Capacity that the training does not need makes the service faster than required, up to its speed
+ * alone. */
 Test(fleet_world, services_get_what_trainings_leave) {
     static const struct {
         double service, training, end_s;
@@ -189,7 +190,7 @@ Test(fleet_world, what_no_gpu_could_hold_is_counted) {
     over();
 }
 
-/* Beside services that need all of it a training sleeps until they are gone. */
+/* A training sleeps while services need the whole device. */
 Test(fleet_world, trainings_sleep_beside_services_that_need_all) {
     begin(1, 2);
     rules.speeds = FLEET_SHARES;

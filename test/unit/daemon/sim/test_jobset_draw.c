@@ -155,7 +155,7 @@ Test(jobset_draw, what_is_told_is_off_as_it_is_to_be) {
     jobset_finish(&s);
 }
 
-/* Whatever is told can be read again. */
+/* Every file that is written can be read again. */
 Test(jobset_draw, what_is_told_is_within_its_range) {
     struct jobset s;
     struct jobset_job job = {.length_s = 1, .tasks = 1, .gpus = 1};

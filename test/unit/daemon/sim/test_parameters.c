@@ -118,7 +118,7 @@ static enum ctl_arg arg_of(const struct parameter *k) {
     return arg;
 }
 
-/* What an option with this text makes of a configuration in which nothing else is said. */
+/* Returns the configuration from this option's text when nothing else is set. */
 static int configured(const struct parameter *k, const char *text, struct policy_config *out) {
     struct config config;
     int err;
@@ -232,9 +232,9 @@ Test(parameters, every_parameter_goes_all_the_way_at_its_bounds) {
 
 /* ---- beyond ---------------------------------------------------------------------------------- */
 
-/* Whoever refuses it names the parameter and, of a number, both bounds. */
+/* A refusal names the parameter and, for a number, both bounds. */
 static void expect_said(const struct parameter *k, const char *name, const char *who) {
-    char least[PARAMETERS_TEXT_BYTES], most[PARAMETERS_TEXT_BYTES];
+    char least[KNOBS_TEXT_BYTES], most[KNOBS_TEXT_BYTES];
 
     cr_expect_eq(strncmp(why, name, strlen(name)), 0, "%s: %s", who, why);
     if (is_flag(k)) return;

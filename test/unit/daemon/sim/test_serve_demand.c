@@ -132,7 +132,7 @@ Test(serve_demand, bursts_are_bursts) {
     cr_expect_gt(dispersion(true), 5);
 }
 
-/* Of Table 4.1: the narrowest and the widest. */
+/* The narrowest and the widest distribution of Table 4.1. */
 Test(serve_demand, a_lognormal_distribution_has_its_mean_and_its_quantile) {
     const double told[][2] = {{200.39, 242.27}, {683.15, 2667.54}};
     for (int i = 0; i < 2; i++) {

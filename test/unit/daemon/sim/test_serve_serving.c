@@ -40,7 +40,7 @@ static double rate(const struct demand_spec *spec, const char *policy) {
     return (double)run(spec, (struct plan_config){.policy = policy}).finished / spec->count;
 }
 
-/* So few that each is alone: 25 + 0.15 55 = 33.25 ms. */
+/* The requests are so rare that each is alone: 25 + 0.15 55 = 33.25 ms. */
 Test(serve_serving, whoever_is_alone_is_served_at_once) {
     struct demand_spec spec = make_spec(0.001);
     spec.modes = 1;
@@ -64,7 +64,7 @@ Test(serve_serving, the_same_seed_gives_the_same) {
     cr_expect_neq(memcmp(&a, &b, sizeof(a)), 0);
 }
 
-/* Of three modes, deadlines of 3 times P99 (thesis, Fig. 4.8c): Orloj first, then Clockwork. */
+/* Three modes, deadlines of 3 times P99 (thesis, Fig. 4.8c): Orloj first, then Clockwork. */
 Test(serve_serving, orloj_finishes_most_when_there_is_too_much) {
     struct demand_spec spec = make_spec(1.0);
     double orloj = rate(&spec, "orloj"), clockwork = rate(&spec, "clockwork");
@@ -75,7 +75,7 @@ Test(serve_serving, orloj_finishes_most_when_there_is_too_much) {
     cr_expect_gt(orloj, 2 * rate(&spec, "clipper"));
 }
 
-/* What is compared in pol_orloj.c. */
+/* The comparison described in pol_orloj.c. */
 Test(serve_serving, by_the_most_urgent_request_fewer_are_finished) {
     struct demand_spec spec = make_spec(1.0);
     struct serving_result printed = run(&spec, (struct plan_config){0});
@@ -114,7 +114,7 @@ Test(serve_serving, overhead_is_time_of_the_worker) {
     cr_expect_float_eq((double)r.busy_ns / (double)(r.batches * MS), 35.25, 0.2);
 }
 
-/* All that is assumed before is 10 ms a request, a fifth of the mean. */
+/* The assumption before any sample is 10 ms a request, a fifth of the mean. */
 Test(serve_serving, what_nobody_has_seen_is_learnt) {
     struct demand_spec spec = make_spec(0.9);
     spec.unknown = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether jobs should share a device: pairs of which that can be worked out by hand, what is said
- * of them, and files that have no device in common.
+ * Advice on sharing a device: pairs of jobs computed by hand, the text for them, and files that
+ * have no device in common.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

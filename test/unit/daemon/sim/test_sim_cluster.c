@@ -143,7 +143,7 @@ Test(sim_cluster, every_policy_brings_all_jobs_to_their_end) {
     clusters_finish(&c);
 }
 
-/* What is known exactly and is not measured again fits as it was placed. */
+/* A job whose needs are known exactly, and not measured again, fits where it was placed. */
 Test(sim_cluster, without_errors_nobody_lacks_memory) {
     for (int lanes = 0; lanes < 2; lanes++) {
         struct clusteropt o =
@@ -184,7 +184,7 @@ Test(sim_cluster, gpucolo_holds_what_it_promises) {
     clusters_finish(&c);
 }
 
-/* Where predictions are off trainings bear it, not services; by the curve both would. */
+/* When predictions are wrong, trainings suffer, not services; by the curve both would. */
 Test(sim_cluster, under_gpucolo_services_get_what_they_promise_first) {
     double late[2];
     for (int curve = 0; curve < 2; curve++) {

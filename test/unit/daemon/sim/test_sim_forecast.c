@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What slack reckons (forecast.h) beside what the simulated device does (kdev.h), for requests of
- * random kernels that come while a random best-effort kernel runs.
+ * The forecast of slack (forecast.h) against the simulated device (kdev.h), for requests of random
+ * kernels that come while a random best-effort kernel runs.
  */
 #include <criterion/criterion.h>
 #include <math.h>

@@ -164,7 +164,8 @@ Test(sim_kdev, a_sliced_device_is_shared_anew_at_any_moment) {
     ENDS(&c, {slices(20, 0.4), 0, 0}, {slices(30, 0.6), 0, 0}) ARE(20, 30);
 }
 
-/* Of .8 the small one gets its .2, the other .6 of the .9 that it wants, until it is alone. */
+/* Of 0.8 the small kernel gets its 0.2, the other one 0.6 of the 0.9 that it wants, until it is
+ * alone. */
 Test(sim_kdev, less_of_a_sliced_device_is_left_where_several_run) {
     const struct kdev_contention c = {.slots = 1, .left = 0.8, .sliced = true};
     ENDS(&c, {slices(12, 0.2), 0, 0}, {slices(18, 0.9), 0, 0}) ARE(12, 22);
@@ -195,7 +196,7 @@ Test(sim_kdev, slots_are_shared_by_water_filling) {
     ARE(10, end, end);
 }
 
-/* What has begun keeps its slots: the second one gets what is left of them, and more when the first
+/* A kernel that has begun keeps its slots: the second one gets the rest, and more when the first
  * has ended. */
 Test(sim_kdev, running_blocks_keep_their_slots) {
     ENDS(&plain, {slots_only(10, 0.8, 0), 0, 0}, {slots_only(10, 0.8, 0), 2, 1}) ARE(10, 18);
@@ -271,7 +272,7 @@ Test(sim_kdev, a_kernel_that_is_as_fast_on_fewer_sms_loses_nothing_there) {
     ENDS(&plain, {slots_only(40, 0.7, 0), 0, 1}, {sized(30, 0.4, 0), 0, 0}) ARE(40, 40);
 }
 
-/* What it is not given is there for others; of a higher level it is given all. */
+/* Slots that it is not given are free for others; at a higher level it is given all. */
 Test(sim_kdev, best_effort_work_is_given_no_more_than_fits_it) {
     ENDS(&plain, {sized(30, 0.4, 0.3), 0, 0}, {slots_only(10, 0.7, 0), 5, 0}) ARE(40, 15);
     ENDS(&plain, {sized(30, 0.4, 0.3), 0, 1}, {slots_only(10, 0.7, 0), 5, 0}) ARE(30, 40);

@@ -141,7 +141,7 @@ Test(sim_replay, a_checkpoint_of_anything_is_refused_or_crashes_only_the_sandbox
     expect_caught(&c, "the checkpoint ");
 }
 
-/* What the file says goes to a terminal. */
+/* Text of the file is printed on a terminal. */
 Test(sim_replay, what_it_says_is_shown_as_text) {
     FILE *f = fdopen(mkstemp(path), "w");
     fprintf(f, "%sconfig \033[2J\n", NOTATION_HEAD);

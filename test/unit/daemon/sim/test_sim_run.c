@@ -145,7 +145,7 @@ Test(sim_run, random_workloads_keep_every_rule_under_every_policy, .timeout = 60
         run_random(seed);
 }
 
-/* What a job draws does not depend on who runs beside it, nor on the policy. */
+/* The random numbers of a job do not depend on the other jobs, nor on the policy. */
 Test(sim_run, the_same_work_under_every_policy) {
     struct generate_config g = {.kind = "random", .seed = 3, .jobs = 60, .iterations = 20};
     struct workload w;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a function may do in the sandbox, and what becomes of one that does anything else.
+ * The calls that a function may make in the sandbox, and the end of a function that makes any
+ * other.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ struct found {
 
 static int detail;
 
-static char *shown; /* what the latest function printed */
+static char *shown; /* output of the latest function */
 
 static enum sandbox_end run(void (*work)(FILE *, FILE *, void *), const char *input,
                             struct found *found) {
@@ -144,7 +145,7 @@ Test(sim_sandbox, any_other_system_call_kills_it) {
     expect_killed(feigns_that_there_is_none, "it ends as if there were no sandbox");
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* which maps as it likes, and much */
+#ifndef __SANITIZE_ADDRESS__ /* ASan maps much memory, anywhere */
 static void makes_code(FILE *in, FILE *out, void *result) {
     mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }

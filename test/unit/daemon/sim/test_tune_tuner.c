@@ -105,7 +105,7 @@ Test(tune_tuner, a_stage_waits_for_its_last) {
     destroy(r);
 }
 
-/* Of three in a rung one goes on; the rest of the time new ones begin. */
+/* One of three trials in a rung continues; the rest of the time new trials begin. */
 Test(tune_tuner, asha_goes_on_with_the_best_third_so_far) {
     struct rig *r = create("asha", 0);
     struct tuner_run run;

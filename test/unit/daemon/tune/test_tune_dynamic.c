@@ -132,7 +132,7 @@ Test(tune_dynamic, who_deserves_less_gives_gpus_up) {
     fluidrun_finish(&r);
 }
 
-/* What it has to leave is nobody's until it has settled. */
+/* A GPU that a trial must leave belongs to no trial until the move has settled. */
 Test(tune_dynamic, gpus_are_free_when_they_have_been_left) {
     struct fluidrun r;
     two_wide(&r, 0);
@@ -282,7 +282,7 @@ Test(tune_dynamic, who_ends_within_epsilon_makes_no_room) {
     }
 }
 
-/* What is shared at once has no epsilon: it may be as large as it will. */
+/* GPUs shared at once cost no epsilon, which may be as large as it will. */
 Test(tune_dynamic, room_on_one_gpu_costs_no_epsilon) {
     const struct salus_fluid_config config = {
         .gpus = 1, .packed_most = 2, .change_ns = INT64_MAX / 4, .flags = SALUS_FLUID_ROOM};

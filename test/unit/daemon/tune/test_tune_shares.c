@@ -78,7 +78,7 @@ Test(tune_shares, filling_ends_where_it_does_not_help_the_last) {
     cr_expect_eq(slow[1].share, 1);
 }
 
-/* Beside an insertion sort, with many that are equal. */
+/* Compared with an insertion sort, with many equal entries. */
 Test(tune_shares, they_go_by_turn_then_the_longest_first) {
     struct shares_ask asks[100];
     struct shares_ask spare[100];

@@ -147,7 +147,7 @@ Test(tune_static, fractions_add_up_to_one_gpu) {
 
 /* ---- who waits ------------------------------------------------------------------------------- */
 
-/* What waits is planned again on what has become idle. */
+/* A waiting trial is planned again on GPUs that have become idle. */
 Test(tune_static, who_waited_gets_whole_gpus_where_many_are_idle) {
     struct salus_fluid_event events[2] = {fluidrun_join(10, 4 * S), fluidrun_join(11, 4 * S)};
     struct fluidrun r;

@@ -246,7 +246,7 @@ static uint32_t draw(struct chaos *c, uint32_t below) {
     return (uint32_t)((c->seed >> 33) % below);
 }
 
-/* What JOIN and KNOWN say. */
+/* Draws the members of JOIN and KNOWN. */
 static void draw_limits(struct chaos *c, struct salus_fluid_event *e) {
     e->alpha = draw(c, 2) ? 1 + draw(c, 100) / 100.0 : SALUS_FLUID_EVEN;
     e->beta = 1 + draw(c, 30) / 100.0;

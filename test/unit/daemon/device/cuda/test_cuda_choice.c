@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of the driver's devices is opened: by number, by index, by how a UUID begins; and what is
- * said where that is none, or more than one.
+ * The choice of one of the driver's devices: by number, by index, by the beginning of a UUID; and
+ * the errors for none and for more than one.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

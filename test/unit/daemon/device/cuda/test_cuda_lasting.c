@@ -129,7 +129,8 @@ Test(cuda_lasting, what_is_adopted_takes_one_call) {
     hide(again[1], 1);
 }
 
-/* Whoever has what nobody adopted sees zeros, and no memory is made while there is some. */
+/* A chunk that no client adopted reads as zeros for its next owner, and no memory is allocated
+ * while there is one. */
 Test(cuda_lasting, what_nobody_adopted_is_anybodys_and_zero) {
     struct dev_chunk *chunks[RIG_CHUNKS], *again;
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 4, chunks), 0);
@@ -255,7 +256,7 @@ Test(cuda_clears, clears_of_two_processes_are_told_apart) {
     hide(chunk, 0);
 }
 
-/* What was loaded into it, or cleared at once, is its own from then on. */
+/* A chunk that was loaded or cleared at once belongs to its owner from then on. */
 Test(cuda_lasting, what_was_filled_at_once_is_its_own) {
     static uint8_t host[RIG_GRANULE];
     struct dev_chunk *a, *b, *c;

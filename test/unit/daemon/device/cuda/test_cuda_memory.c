@@ -237,7 +237,7 @@ Test(cuda_memory, whole_chunks_are_zero_for_who_copies_them) {
     close_all();
 }
 
-/* What two see is zero for both, whoever it was cleared for. */
+/* A chunk that two clients see reads as zeros for both, whichever it was cleared for. */
 Test(cuda_memory, a_chunk_is_zero_for_whom_it_is_shown_to_next) {
     struct rig_space a, b;
     struct dev_chunk *chunk;

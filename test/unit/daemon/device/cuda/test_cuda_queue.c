@@ -56,7 +56,7 @@ static void open_with(const struct fake_options *options, bool faulty) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &queue), 0);
 }
 
-#define CLOCK_NS 1000000000ull /* of the device, when it is opened */
+#define CLOCK_NS 1000000000ull /* the device's clock when it is opened */
 
 static void open_stepping(void) {
     open_with(&(struct fake_options){.stepping = true, .greatest = -2, .clock_ns = CLOCK_NS},
@@ -76,7 +76,7 @@ static void close_all(void) {
     cuda_rig_space_end(&rig, &space);
     cuda_rig_close(&rig);
     if (!lost) cr_assert_str_eq(cuda_rig_complaint(&rig), "");
-    rig.fake->start(&(struct fake_options){0}); /* what could not be given back */
+    rig.fake->start(&(struct fake_options){0}); /* memory that could not be given back */
 }
 
 static uint64_t base(void) {
@@ -165,7 +165,7 @@ BOTH(parameters_of_what_waits_are_kept) {
     cr_assert_eq(cuda_rig_words(base())[MANY], MANY);
 }
 
-/* Of the other level's stream nothing runs before what was given to the first one. */
+/* The stream of the other level runs nothing before the work given to the first one. */
 BOTH(order_is_kept_from_level_to_level) {
     cr_assert_eq(rig.info.levels, 2);
     append(0), append(1);
@@ -246,7 +246,7 @@ BOTH(shares_change_level_with_their_queue) {
     cr_assert(below.sms == 16 && below.priority == 0);
 }
 
-/* Of the other share's stream nothing runs before what was given to the first one. */
+/* The stream of the other share runs nothing before the work given to the first one. */
 BOTH(order_is_kept_from_share_to_share) {
     static const uint32_t shares[] = {0, 16, 80, 16, 0};
     for (uint32_t i = 0; i < 5; i++) {
@@ -324,10 +324,10 @@ BOTH(what_is_not_backed_fails_in_its_turn) {
     cr_assert_eq(rig.ops->driver->lost(rig.dev), 0);
 }
 
-/* Who polls what is written last would take it for a sign that all before is done. */
+/* A client that polls the last write would take it for the sign that everything before is done. */
 BOTH(nothing_runs_behind_what_failed) {
     cuda_rig_fill(&rig, queue, &ops[0], base() + 4 * RIG_GRANULE, 1, 4);
-    for (uint32_t i = 1; i < MANY; i++) /* those that the driver would not have yet as well */
+    for (uint32_t i = 1; i < MANY; i++) /* also operations that the driver would not have yet */
         cr_assert_eq(append(i), 0);
     rig.fake->run();
     uint32_t seen = 0;
@@ -429,7 +429,8 @@ static void run_one(int err) {
     cr_assert_eq(ops[0].dev.result, 0);
 }
 
-/* Where pieces meet: in the middle of a row, between rows, between slices; on either side. */
+/* The places where pieces meet are in the middle of a row, between rows, between slices; on either
+ * side. */
 BOTH(copies_lie_in_pieces_of_the_host_window) {
     uint8_t *edge = show_host(), *dev = (uint8_t *)cuda_rig_words(base());
     for (int before = 1; before < 600; before += 37) {
@@ -550,14 +551,14 @@ BOTH(what_the_driver_refuses_is_the_operation_s_error) {
 /* ---- times ----------------------------------------------------------------------------------- */
 
 #define MS 1000000ll
-#define BITS_NS 200 /* of what the driver tells as float milliseconds */
+#define BITS_NS 200 /* resolution of the driver's times, which are float milliseconds */
 
 static uint64_t distance(uint64_t a, uint64_t b) {
     return a > b ? a - b : b - a;
 }
 
-/* What the device's clock cannot have said yet, and sets it to that once it may have: when it was
- * opened is known to lie between two looks at ours. */
+/* Returns a time that the device's clock cannot have reached yet. The opening lies between two
+ * readings of our clock. */
 static uint64_t soon(void) {
     return CLOCK_NS + fdutil_now_ns() - opening_ns;
 }
@@ -651,7 +652,7 @@ BOTH(an_end_is_asked_for_while_it_runs) {
     cr_assert_leq(ops[0].dev.start_ns, ops[0].dev.end_ns);
 }
 
-/* What the driver does not have yet is asked for both. */
+/* Both kinds of end are requested before the driver has the operation. */
 BOTH(an_end_is_asked_for_before_it_is_the_driver_s) {
     for (uint32_t i = 0; i <= DEPTH; i++)
         append(i);
@@ -830,7 +831,8 @@ static void check_end(uint32_t i, int result, bool begun, uint32_t suspects) {
     cr_expect_eq(ops[i].dev.suspects, suspects, "%u", i);
 }
 
-/* Of two jobs, so that nobody knows whose. What stands behind them did not begin. */
+/* Two jobs have kernels in flight, so the culprit is unknown. Operations behind them did not begin.
+ */
 BOTH(one_of_two_did_it) {
     struct rig_space job;
     cr_assert_eq(cuda_rig_space(&rig, &job, 1), 0);
@@ -851,7 +853,7 @@ BOTH(one_of_two_did_it) {
     cuda_rig_space_end(&rig, &job);
 }
 
-/* Which of its kernels it was nobody knows, but it was the job. */
+/* The kernel is unknown, but the job is certain. */
 BOTH(a_job_that_is_alone_did_it) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
     fault(queue, 0);
@@ -865,8 +867,8 @@ BOTH(a_job_that_is_alone_did_it) {
     cr_assert(strstr(ops[1].dev.fault_text, "one of the 2 kernels of this job"));
 }
 
-/* What stands at the head of another stream is under way, but no kernel, and can have done nothing;
- * what was complete before is, whoever looks. */
+/* An operation at the head of another stream that is no kernel cannot be the cause; an operation
+ * that completed before counts as complete. */
 Test(cuda_queue, copies_and_what_is_complete_are_no_suspects) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
     cuda_rig_fill(&rig, other, &ops[2], base(), 1, 1);
@@ -884,7 +886,7 @@ Test(cuda_queue, copies_and_what_is_complete_are_no_suspects) {
     check_end(4, ERR_DEVICE_LOST, false, 0);
 }
 
-/* Its streams may go on, until the process ends. */
+/* The streams may continue until the process ends. */
 Test(cuda_queue, what_is_ended_by_us_may_all_have_begun) {
     fill(queue, 0);
     fill(queue, 1);

@@ -17,7 +17,7 @@
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/ptx/devmodule.h"
 
-#define PLACE (8 * RIG_GRANULE) /* of arrays in the window, and from each to the next */
+#define PLACE (8 * RIG_GRANULE) /* distance of arrays in the window */
 #define IMAGE RIG_IMAGE "texref line\ntexref plane\nsurfref sheet\n"
 #define FLOAT CU_AD_FORMAT_FLOAT
 
@@ -51,7 +51,7 @@ TestSuite(cuda_reference, .init = open_all, .fini = close_all);
 
 /* ---- what there is to read ------------------------------------------------------------------- */
 
-/* Of single floats. */
+/* Describes an array of single floats. */
 static struct dev_array make_at(uint32_t place, uint32_t depth, uint32_t levels, uint32_t flags) {
     const struct wire_array w = {.rec = {.op = WIRE_ARRAY_MAKE, .ticket = 1},
                                  .addr = space.windows.dev_base + (1 + place) * PLACE,
@@ -269,7 +269,7 @@ Test(cuda_reference, a_module_leaves_its_arrays) {
     rig.ops->module_free(other);
 }
 
-/* What is left is for whoever ends the space to find. */
+/* The end of the space finds the references that are left. */
 Test(cuda_reference, they_are_so_many) {
     char image[64 << 10] = "fake\n";
     size_t used = strlen(image);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which code can be loaded again by another process on the real GPU, and that it is asked for: PTX
- * and machine code by themselves, and modules of the device on the fake driver.
+ * Code that another process can load again on the real GPU, and the requests for it: PTX and
+ * machine code by themselves, and modules of the device on the fake driver.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

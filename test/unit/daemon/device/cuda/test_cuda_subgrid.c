@@ -17,7 +17,7 @@
 #include "test/lib/ptx/image_build.h"
 
 #define FIRST_STREAM 3u     /* two of chunks, one of peeks, then the queues' */
-#define WAVE (2 * FAKE_SMS) /* of blocks of 1024 threads */
+#define WAVE (2 * FAKE_SMS) /* a wave of blocks of 1024 threads */
 #define MS 1000000ull
 
 #define OWN ".reg .b32 %r; mov.u32 %r, %ctaid.x; ret;"
@@ -81,7 +81,7 @@ static void close_all(void) {
     cuda_rig_space_end(&rig, &space);
     cuda_rig_close(&rig);
     if (!lost) cr_assert_str_eq(cuda_rig_complaint(&rig), "");
-    rig.fake->start(&(struct fake_options){0}); /* what could not be given back */
+    rig.fake->start(&(struct fake_options){0}); /* memory that could not be given back */
 }
 
 static uint64_t base(void) {
@@ -116,7 +116,7 @@ static const uint32_t *part(uint32_t i) {
     return cuda_rig_words(base()) + 1 + 6 * i;
 }
 
-/* What is with the driver runs, and no more comes. */
+/* Runs everything that the driver has; nothing more is given to it. */
 static void drain(void) {
     while (rig.fake->step(FIRST_STREAM) || rig.fake->step(FIRST_STREAM + 1))
         continue;
@@ -539,7 +539,8 @@ static bool is_cut(const struct image_entry *entries, size_t count) {
     return m != NULL;
 }
 
-/* What the driver runs is not what it would make of the PTX beside it. */
+/* The driver may run code that it did not make from the PTX in the same image; such code is not
+ * split. */
 Test(cuda_cut, only_what_the_driver_makes_from_ptx_is_cut) {
     struct buf cubin;
     buf_init(&cubin);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kernels print on a driver that writes it down for all jobs together: each job has its own
+ * Kernel output on a driver that writes the output of all jobs to one place: each job gets its own
  * lines, all of them, in order, before its operation is complete.
  */
 #include <criterion/criterion.h>
@@ -29,8 +29,8 @@
  * one printed stays with the driver until somebody waits or launches. */
 
 struct fake_stream {
-    uint64_t *word, number; /* what it will write, and where; NULL: nothing */
-    char line[64];          /* what the kernel prints as it ends */
+    uint64_t *word, number; /* the value to be written, and its address; NULL: none */
+    char line[64];          /* line that the kernel prints as it ends */
 };
 
 static struct fake_stream streams[STREAMS];
@@ -38,7 +38,7 @@ static struct {
     pthread_mutex_t lock;
     uint32_t streams;
     _Atomic uint32_t flushes;
-    char buffer[4096]; /* what was printed */
+    char buffer[4096]; /* text that was printed */
     uint64_t words[COMPLETION_WORDS * 8] __attribute__((aligned(64)));
     bool lost;
     bool says_at_once; /* also when somebody asks */
@@ -133,7 +133,7 @@ static CUresult error_name(CUresult r, const char **out) {
     return CUDA_SUCCESS;
 }
 
-/* Whatever runs on it is complete. */
+/* Completes everything that runs on the stream. */
 static void end(struct fake_stream *s) {
     if (!s->word) return;
     pthread_mutex_lock(&fake.lock);
@@ -149,7 +149,7 @@ static void end(struct fake_stream *s) {
 struct job {
     struct dev_space space;
     struct dev_queue *queues[2];
-    char *text; /* that it got */
+    char *text; /* text that the job got */
     size_t bytes, room;
     char said[1024]; /* to its standard error */
 };
@@ -231,7 +231,7 @@ static void submit(int job, int queue, struct dev_func *f, const char *line, str
     cr_assert_eq(cuda_issue_launch(jobs[job].queues[queue], &l, op), 0);
 }
 
-/* That came with the last look, and how many. */
+/* The operations that completed at the latest look; returns how many. */
 static struct dev_op *came[STREAMS];
 static int look(void) {
     int n = 0;
@@ -391,7 +391,7 @@ Test(cuda_text, a_lost_context_ends_all_turns) {
     "failed.\n"
 #define LOGGED "2026-11-24T16:00:00Z info worker of=another thread\n"
 
-/* What comes to descriptor 2 while all of it is buried, but for the device's own line. */
+/* Returns the log while all operations are dropped, without the device's own line. */
 static const char *log_of_burial(int operations) {
     static char text[4096];
     int before = dup(STDERR_FILENO), fd = memfd_create("log", 0), n = 0;
@@ -425,7 +425,7 @@ Test(cuda_text, an_assertion_is_told_to_who_failed_and_logged) {
                                         "Assertion `x == 0` failed.");
 }
 
-/* Which of them it was nobody can say. */
+/* The job that failed the assertion is unknown. */
 Test(cuda_text, an_assertion_of_some_job_is_logged_alone) {
     struct dev_op ops[2];
     submit(0, 0, &prints_not, "", &ops[0]);
@@ -523,7 +523,7 @@ Test(cuda_text, each_has_its_own_lines_and_all_of_them) {
         put_text(&jobs[job], 0, "", 1);
         for (const char *at = jobs[job].text; *at; at += length) {
             cr_assert_eq(sscanf(at, "%d %d %d%n", &who, &queue, &round, &length), 3);
-            length++; /* its end */
+            length++; /* the end of the line */
             cr_assert_eq(who, job);
             cr_assert_eq(round, next[queue]++);
         }

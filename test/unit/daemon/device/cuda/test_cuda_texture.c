@@ -17,7 +17,7 @@
 #include "proto/wire/record.h"
 #include "test/lib/cuda/cuda_rig.h"
 
-#define PLACE (8 * RIG_GRANULE) /* of arrays in the window, and from each to the next */
+#define PLACE (8 * RIG_GRANULE) /* distance of arrays in the window */
 
 static struct cuda_rig rig;
 static struct rig_space space;
@@ -44,7 +44,7 @@ TestSuite(cuda_texture, .init = open_all);
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Of single floats. */
+/* Describes an array of single floats. */
 static struct wire_array shape(uint32_t width, uint32_t height, uint32_t depth, uint32_t levels,
                                uint32_t flags) {
     return (struct wire_array){.rec = {.op = WIRE_ARRAY_MAKE, .ticket = 1},
@@ -193,7 +193,7 @@ Test(cuda_texture, from_array_to_array) {
     close_all();
 }
 
-/* What a client says of slices need not be whole rows. */
+/* A client's slice size need not be a multiple of its rows. */
 Test(cuda_texture, slices_of_no_whole_rows) {
     const struct dev_array a = make_at(0, 4, 3, 3, 0, 0);
     const struct dev_texture_level *l = &a.levels[0];

@@ -54,7 +54,7 @@ static struct place *create(void) {
     return p;
 }
 
-/* What is on all GPUs, as a number. */
+/* Returns a number that depends on everything on all GPUs. */
 static uint64_t look(const struct place *p) {
     uint64_t sum = 0;
     for (uint64_t node = 1; node <= NODES; node++)
@@ -147,7 +147,7 @@ Test(place_memory, a_step_without_memory_is_none) {
     place_destroy(NULL);
 }
 
-/* What has room for so many has it again. */
+/* A placer that has had room for that many jobs has it again. */
 Test(place_memory, a_steady_state_allocates_nothing) {
     struct place *p = create(), *twin = create();
     struct place_answer a;

@@ -7,7 +7,7 @@
 
 #include "daemon/place/slurm/placer/array.h"
 
-#define FREE 77u /* what no task is */
+#define FREE 77u /* a number that no task has */
 
 /* "1 2 3", of as many as there may be. */
 static const char *tasks(const char *list, uint32_t most) {

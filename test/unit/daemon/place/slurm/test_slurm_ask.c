@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a job asks, and the note that Slurm keeps of it: as typed, as text, and back.
+ * The request of a job, and the note that Slurm stores of it: as typed, as text, and back.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

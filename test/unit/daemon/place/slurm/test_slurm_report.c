@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What nodes report, which may be anything, and how old it is.
+ * Reports of nodes, which may contain anything, and their age.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -134,7 +134,7 @@ Test(slurm_report, of_more_that_lacked_memory_nothing_is_known) {
 
 #define GOOD_LACK LACK("5", "1", "1")
 
-/* Whoever runs a program names it: that takes no node from the placer, nor another job. */
+/* A user names their program: no name takes a node or another job away from the placer. */
 Test(slurm_report, lacks_that_cannot_be_are_passed_over) {
     static const char *const texts[] = {LACKED("[7," GOOD_LACK "]"),
                                         LACKED("[" LACK("-1", "1", "1") "," GOOD_LACK "]"),

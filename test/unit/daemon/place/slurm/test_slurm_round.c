@@ -12,7 +12,7 @@
 
 #define NOW 1000000
 #define NODES 3
-#define NODES_MOST 7 /* of the one test that has more */
+#define NODES_MOST 7 /* nodes of the one test that has more */
 #define GIB (1ull << 30)
 
 static struct world_node nodes[NODES_MOST];

@@ -44,11 +44,11 @@ struct flight {
 
 struct job {
     bool there, high, paused;
-    struct sched_kernel steps[REQUEST]; /* of its request */
+    struct sched_kernel steps[REQUEST]; /* kernels of a request */
     uint32_t steps_count, sent, done;   /* sent, done: of the current iteration */
     uint32_t iteration;
     uint64_t next_ns;   /* it does something again */
-    uint64_t period_ns; /* of its requests; 0: at random */
+    uint64_t period_ns; /* period of the requests; 0: at random */
     uint64_t due_ns;    /* the next one's, of that period */
     struct flight flight[FLIGHT];
     uint32_t flying;
@@ -59,7 +59,7 @@ struct world {
     struct job jobs[JOBS];
     struct sched_kernel kinds[KINDS];
     uint64_t seed, now_ns, arm_ns, next_op, ran, held;
-    uint64_t print; /* of what ran, and when */
+    uint64_t print; /* checksum of what ran, and when */
     struct sched_event events[EVENTS];
     uint32_t count;
 };

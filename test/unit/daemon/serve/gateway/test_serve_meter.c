@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a model's program says of the device's time, with a device that the test is.
+ * The device time that a model's program reports; the test is the device.
  */
 #include "daemon/serve/model/meter.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which requests the profiler of a model runs again: one of each application at a time, within
- * bounds, and none for how long it takes.
+ * The requests that the profiler of a model runs again: one of each application at a time, within
+ * limits, and never chosen by their duration.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -144,7 +144,7 @@ Test(serve_samples, what_can_have_no_room_is_left_alone) {
     samples_pass(&s, 1);
 }
 
-/* What is in a batch or runs counts as well, and gives way to nobody. */
+/* Copies in a batch or in flight count as well, and are not evicted. */
 Test(serve_samples, copies_under_way_count) {
     struct tensor t = floats("x", data, 4096);
     struct sample *first, *second;
@@ -172,7 +172,7 @@ struct world {
     double now_ms, free_ms, tick_ms;
     struct sample *under_way;      /* the chosen one */
     double ends_ms;                /* when it does */
-    uint32_t runs, longs;          /* of these */
+    uint32_t runs, longs;          /* runs, and long ones among them */
     uint32_t next_ends, next_long; /* requests that end first after a tick; of these */
     bool ticked;
 };
@@ -189,7 +189,7 @@ static void run_next(struct world *w) {
     samples_drop(&s, sample);
 }
 
-/* All that happens before `until_ms`, in order. */
+/* Runs all events before `until_ms`, in order. */
 static void pass(struct world *w, double until_ms) {
     for (;;) {
         bool ends = w->under_way && w->ends_ms < w->tick_ms;
@@ -220,8 +220,8 @@ static void arrive(struct world *w) {
     w->ends_ms = w->free_ms;
 }
 
-/* Of those that are run one in two is long, as of all; of those that end next after any moment
- * nearly all are. */
+/* One in two of the sampled requests is long, as of all requests. Of those that end next after any
+ * moment nearly all are long. */
 Test(serve_samples, nothing_is_chosen_by_how_long_it_takes) {
     struct world w = {.dice = 1};
     for (uint32_t i = 0; i < 400000; i++)

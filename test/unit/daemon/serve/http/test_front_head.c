@@ -13,7 +13,8 @@
 
 static struct refusal why;
 
-/* Of memory that is as long as the text, so that a step beyond it is seen. 0 or the status. */
+/* Parses a copy of the exact size, so that a read beyond it is detected. Returns 0 or the status.
+ */
 static int parse(const char *head, struct head *h, char **text) {
     size_t bytes = strlen(head), at = 0;
 

@@ -18,7 +18,7 @@ struct rig {
     char scratch[HEAD_MAX_BYTES];
     char body[BODY_BYTES];
     bool pass_over; /* bodies */
-    char log[4096]; /* what came of it */
+    char log[4096]; /* the calls that were made */
 };
 
 static struct rig *start(void) {

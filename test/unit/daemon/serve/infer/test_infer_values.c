@@ -62,7 +62,7 @@ Test(infer_values, reals_are_the_nearest) {
     expect_bytes(DATATYPE_FP32, 4, "[1.5,-0.0,1e2,0.1]",
                  "\0\0\xc0\x3f\0\0\0\x80\0\0\xc8\x42\xcd\xcc\xcc\x3d", 16,
                  "[1.5,-0,100,0.100000001]");
-    /* Its nearest float, where the nearest double's would be another. */
+    /* The result is the nearest float, where rounding to a double first would give another one. */
     expect_bytes(DATATYPE_FP32, 1, "[1.00000005960464477540]", "\1\0\x80\x3f", 4, "[1.00000012]");
     expect_bytes(DATATYPE_FP64, 2, "[0.1,-2.5E-3]",
                  "\x9a\x99\x99\x99\x99\x99\xb9\x3f\x7b\x14\xae\x47\xe1\x7a\x64\xbf", 16,
@@ -192,7 +192,7 @@ Test(infer_values, halves_round_to_even) {
     cr_expect_eq(half_pack(-65520), 0xfc00);
 }
 
-/* Of every width what printf writes, also where the bits say the most and the least. */
+/* Integers of every width are written as by printf, also the lowest and the highest ones. */
 Test(infer_values, integers_are_written_as_printf_does) {
     for (enum datatype type = DATATYPE_UINT8; type <= DATATYPE_INT64; type++) {
         unsigned bits = 8 * (unsigned)datatype_bytes(type), unused = 64 - bits;

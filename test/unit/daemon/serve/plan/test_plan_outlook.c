@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is expected of batches, from times alone.
+ * The expected times of batches, computed from times alone.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -57,8 +57,8 @@ Test(plan_outlook, the_longest_of_a_batch_is_expected_not_the_mean) {
     outlook_finish(&o);
 }
 
-/* Of all that were seen as much, however many times each (thesis, section 5.2); the third was not.
- */
+/* All applications with samples count the same, however many samples each has (thesis, section
+ * 5.2); the third has none. */
 Test(plan_outlook, applications_are_mixed_equally) {
     struct plan_config c = config(3);
     struct outlook o;

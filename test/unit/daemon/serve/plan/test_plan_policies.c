@@ -140,7 +140,7 @@ Test(plan_policies, infer5_plans_for_nobody_who_is_gone) {
            "@0 w0:1\n@5 arm 10.1196\n@11 arm 30.1196\n@12 w1:1,2 arm 42.2391\n");
 }
 
-/* Of four that were planned three are left: two are a batch, the third waits again. */
+/* Three of four planned requests are left: two form a batch, the third waits again. */
 Test(plan_policies, infer5_makes_a_batch_of_what_is_left) {
     expect(infer5(),
            "@0 w0 +1<100\n@5 +2<200 +3<200 +4<200 +5<200\n@11\n@12 -2\n@20 w0=20\n@60 w0=40\n",

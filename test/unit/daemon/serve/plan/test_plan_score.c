@@ -123,7 +123,7 @@ Test(plan_score, follows_from_the_cost_of_delay) {
     }
 }
 
-/* What overflows when it is written as (4.2) is: b l of 7,000, and deadlines far away. */
+/* Values that overflow in the form of (4.2): b l of 7,000, and deadlines far away. */
 Test(plan_score, nothing_overflows) {
     struct score_piece room[5];
     struct score_shape s = {.pieces = room};

@@ -44,7 +44,8 @@ Test(plan_step, what_is_cancelled_is_not_answered) {
            "@0 arm 979.779\n@1\n@2 w0:8\n@3 arm 979.779\n@22 w0:8\n");
 }
 
-/* Of a batch whose worker dies: pending again, but for what nobody waits for. */
+/* Requests of a batch whose worker dies are pending again, except those that no client waits for.
+ */
 Test(plan_step, a_lost_workers_batch_is_pending_again) {
     expect("edf", "@0 +7<1000 +8<900 w0\n@1 -8\n@2 w0!\n@3 w1\n",
            "@0 w0:8,7\n@1\n@2 arm 979.779\n@3 w1:7\n");
@@ -97,7 +98,7 @@ Test(plan_step, what_is_learnt_is_used_of_those_who_wait) {
     expect("nexus", script, "@0 arm 1000\n@1\n@970\n");
 }
 
-/* What a request takes alone is learnt from batches too, where it is told. */
+/* The time of a single request is learnt from batches too, where they report it. */
 Test(plan_step, batches_teach_what_requests_take) {
     struct plan *p = make("edf");
     struct plan_view v;
@@ -129,8 +130,8 @@ Test(plan_step, one_that_would_be_late_is_tried_and_teaches) {
                       "@0\n@1 w0:1\n@2\n@3 w0:2\n@4\n");
 }
 
-/* Of one application a bad sample was seen: the other one is tried once a second, where nobody who
- * is expected to be in time wants the worker, and no worker is taken that has a batch. */
+/* One application had a bad sample, so the other one is tried once a second. That happens only when
+ * no request that can be in time needs the worker, and never on a worker that has a batch. */
 Test(plan_step, trials_are_few) {
     static const char script[] = "@0 w0 a1=10000\n@1 +1<1001\n@2 w0=5:5\n@3 +2<1003\n"
                                  "@1500 +3<2500 +4<90000\n@1505 w0=5:5\n@1510 +5<1510\n"

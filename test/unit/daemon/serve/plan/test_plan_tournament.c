@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is first, beside a search over all points, while they come, go and change and x grows.
+ * The first point against a search over all points, while points come, go and change and x grows.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ struct world {
     bool in[PLACES];
     uint32_t count, reformed;
     uint64_t seed;
-    double growth; /* of x, in a step, at most */
+    double growth; /* most growth of x in a step */
     bool still;    /* points stay until they go */
 };
 
@@ -31,7 +31,8 @@ static uint32_t draw_below(struct world *w, uint32_t below) {
     return (uint32_t)(draw(w) * below);
 }
 
-/* Of every kind: steep ones that fall behind zero, equal ones, such as change soon or never. */
+/* Draws points of every kind: steep ones that fall below zero, equal ones, and ones that change
+ * soon or never. */
 static struct tournament_point draw_point(struct world *w) {
     struct tournament_point p = {draw(w), draw(w), INFINITY};
     if (draw(w) < 0.3) p.alpha = -p.alpha;
@@ -68,7 +69,8 @@ static void expect_first(const struct world *w) {
 
 static void come_or_go(struct world *w) {
     uint32_t i = draw_below(w, PLACES);
-    if (w->count && draw(w) < 0.3) i = tournament_first(&w->t); /* who is first goes most */
+    if (w->count && draw(w) < 0.3)
+        i = tournament_first(&w->t); /* the first point leaves most often */
     if (w->in[i]) {
         tournament_remove(&w->t, i);
     } else {
@@ -105,7 +107,7 @@ Test(plan_tournament, the_first_is_the_best_of_all_at_every_step) {
     cr_expect_gt(run_world(0.01, false), STEPS / 10);
 }
 
-/* Nothing but who passes whom makes anybody look again. */
+/* A new search happens only when one point passes another. */
 Test(plan_tournament, so_it_is_among_points_that_stay) {
     run_world(0.001, true);
 }

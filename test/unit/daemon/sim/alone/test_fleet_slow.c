@@ -186,7 +186,7 @@ static struct fleet_result random_world(uint64_t seed, struct fleet_rig *rig) {
     return r;
 }
 
-/* All that was worked is a job's, a set-up or lost; every job ends once or is refused. */
+/* All work is a job's, a set-up or lost; every job ends once or is refused. */
 Test(fleet_slow, work_is_conserved_and_every_job_ends_once) {
     struct fleet_rig *rig = calloc(1, sizeof(*rig));
     for (uint64_t seed = 0; seed < 300; seed++) {

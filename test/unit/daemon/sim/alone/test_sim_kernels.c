@@ -75,7 +75,7 @@ Test(sim_kernels, a_job_alone_takes_the_sum_of_its_operations) {
     cr_expect_eq(r->jobs[0].end_ns, 300 * US);
     cr_expect_eq(r->jobs[0].iterations, 5);
     cr_expect_eq(r->operations, 15);
-    /* What is charged: the second kernel fills half of the SMs. */
+    /* The charge: the second kernel fills half of the SMs. */
     cr_expect_eq(r->jobs[0].busy_ns, 250 * US);
     cr_expect_eq(r->jobs[0].latency->count, 5);
     cr_expect_eq(r->jobs[0].latency->sum_ns, 300.0 * US);
@@ -125,8 +125,7 @@ Test(sim_kernels, a_client_does_something_and_waits_between_its_launches) {
                  (100 + 2 * 98 + 50) * US);
 }
 
-/* Beside a job that has the device for 100 us, all that is not waited for was launched meanwhile.
- */
+/* During another job's 100 us on the device, every asynchronous operation was launched. */
 Test(sim_kernels, what_is_not_waited_for_is_launched_while_others_run) {
     const char *text = "device slots=1 left=1\nkernels name=long\nk 100us sms=80\n" HOST
                        "job name=l kernels=long iterations=1 priority=1 " JOB "\n"
@@ -135,7 +134,8 @@ Test(sim_kernels, what_is_not_waited_for_is_launched_while_others_run) {
     cr_expect_eq(end_of(text, "streams", 1), (100 + 40 + 7 + 30 + 11) * US);
 }
 
-/* What the client does behind its last operation is a part of its turn; before the first, not. */
+/* The client's work after its last operation is part of its turn; the work before the first is not.
+ */
 Test(sim_kernels, a_turn_lasts_until_its_client_is_done) {
     const char *within = "kernels name=a\nk 10us sms=80\nh 30us\n";
     const char *before = "kernels name=a\nh 30us\nk 10us sms=80\n";

@@ -9,7 +9,7 @@
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/ptx/devmodule.h"
 
-#define LAUNCHES 100u /* of a round; more than QUEUE_DEPTH */
+#define LAUNCHES 100u /* launches of a round; more than QUEUE_DEPTH */
 #define ROUNDS 100u
 #define OPS (LAUNCHES + 3)
 

@@ -231,7 +231,7 @@ Test(code, what_cannot_be_decoded_is_refused_to_each_in_the_same_words) {
     ptxrun_destroy(r);
 }
 
-/* Of a kernel that has a hundred at once. */
+/* Returns the registers of a kernel that uses a hundred at once. */
 static uint32_t registers_with(const char *directives) {
     static char text[1 << 16];
     size_t n = (size_t)snprintf(text, sizeof(text),
@@ -254,7 +254,7 @@ static uint32_t registers_with(const char *directives) {
     return info.regs;
 }
 
-/* What is told decides how many blocks a multiprocessor is said to have room for. */
+/* The number of registers decides how many blocks fit on a multiprocessor. */
 Test(code, a_kernel_has_no_more_registers_than_it_asks_for) {
     cr_expect_gt(registers_with(""), 100);
     cr_expect_eq(registers_with(".maxnreg 38"), 38);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kernel is said to have executed and moved: exact numbers for accesses whose sectors can be
- * counted by hand, random ones beside a plain count, and the same from every build of the handlers
- * and any number of threads.
+ * The counts of executed instructions and moved bytes: exact numbers for accesses whose sectors can
+ * be counted by hand, random ones against a plain count, and the same from every build of the
+ * handlers and any number of threads.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -268,7 +268,7 @@ static const char busy[] = HEAD
     "red.global.add.u32 [%rd5+65536],1;\n"
     "add.u32 %r6,%r6,1; setp.le.u32 %q,%r6,%r5; @%q bra $L; bar.sync 0; ret;\n}\n";
 
-static struct grid_result busy_first; /* of all builds, thread counts and slices */
+static struct grid_result busy_first; /* the result for all builds, thread counts and slices */
 
 static void busy_count(void) {
     static const uint32_t threads[] = {1, 3}, slices[] = {50, 100000};

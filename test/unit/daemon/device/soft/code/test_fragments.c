@@ -213,7 +213,7 @@ struct form {
     unsigned m, n, k;
     enum matrixref_kind a, c, d;
     bool a_col, b_col, c_col, d_col, shared, satfinite;
-    const char *op, *round; /* of b1; of f64 */
+    const char *op, *round; /* `op` for b1, `round` for f64 */
 };
 
 static unsigned regs_of(enum matrixref_kind kind, unsigned elements) {
@@ -445,7 +445,7 @@ Test(fragments, wmma_rounds_as_told) {
     }
 }
 
-/* What wmma loads is what mma.m16n8k16 wants, first column of blocks first. */
+/* The fragments that wmma loads are those that mma.m16n8k16 reads, first column of blocks first. */
 Test(fragments, wmma_loads_as_mma_reads) {
     struct ptxrun *r =
         kernel("wmma.load.a.sync.aligned.row.m16n16k16.f16 "

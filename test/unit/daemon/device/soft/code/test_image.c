@@ -15,7 +15,7 @@
 static struct image image;
 static struct buf out, cubin;
 static char why[160];
-static enum image_use use; /* what images are read for */
+static enum image_use use; /* the use for which images are read */
 
 static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}};
 static const struct image_build_kernel kernels[] = {
@@ -143,7 +143,7 @@ Test(image, what_there_is_instead_of_ptx) {
     cr_assert_str_eq(why, "the fatbin has nothing for sm_90 or older");
 }
 
-/* What another capability would run is said where machine code alone is left. */
+/* When no PTX runs on the device, the nearest higher capability that has PTX is reported. */
 Test(image, the_nearest_that_is_too_new) {
     const struct image_entry entries[] = {
         cubin_entry(80, IMAGE_PLAIN),

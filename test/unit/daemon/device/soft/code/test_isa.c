@@ -306,8 +306,8 @@ Test(isa, conversions_take_the_low_bits_of_wide_registers) {
 /* ---- lop3 with a predicate --------------------------------------------------------------------
  */
 
-/* Of tables whose result is often 0 (and), or not; a predicate as it is and negated; to a sink;
- * under a guard, outside of which both stay. */
+/* Tables whose result is often 0 (and), or not; a predicate plain and negated; to a sink; under a
+ * guard, outside of which both stay. */
 static void lop3_of_predicates(void) {
     static const char text[] =
         ".version 8.2\n.target sm_80\n.address_size 64\n"
@@ -362,7 +362,7 @@ Test(isa, early_ptx_runs) {
     struct ptxrun *r = ptxrun_create(early, sizeof(early) - 1, 0);
     float *c = ptxrun_alloc(r, 4 * sizeof(*c)), *a = ptxrun_alloc(r, 4 * sizeof(*a));
     a[0] = 3.0f;
-    a[1] = 0x1.000002p0f; /* its square is not exact: rounded once */
+    a[1] = 0x1.000002p0f; /* the square is not exact: rounded once */
     a[2] = 0x1p-130f;     /* subnormal: zero */
     a[3] = -2.5f;
     cr_assert_eq(ptxrun_launch(r, "main", 1, 4, 2, (uint64_t)(uintptr_t)c, (uint64_t)(uintptr_t)a),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kernel reads without having written it is zero: nothing of another block, call or launch,
- * which may be another user's.
+ * A kernel reads zeros where it has not written: nothing of another block, call or launch, which
+ * may belong to another user.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a queue may use of the device's threads, on a clock that the test turns: threads take slices
- * whenever they may.
+ * The share of the device's threads that a queue may use, on a clock that the test advances:
+ * threads take slices whenever they may.
  */
 #include <criterion/criterion.h>
 

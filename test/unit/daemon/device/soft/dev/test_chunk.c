@@ -69,14 +69,15 @@ static volatile uint32_t *word(uint64_t addr) {
     return (volatile uint32_t *)(uintptr_t)addr;
 }
 
-/* Whether this process can read there, by a system call that says so instead of a signal. */
+/* Returns whether this process can read the address, by a system call that fails instead of raising
+ * a signal. */
 static bool readable(uint64_t addr) {
     static int sink = -1;
     if (sink < 0) sink = memfd_create("sink", MFD_CLOEXEC);
     return pwrite(sink, (void *)(uintptr_t)addr, 4, 0) == 4;
 }
 
-/* What the device itself thinks: a memset of one word there. */
+/* Tests the address on the device: a memset of one word there. */
 static int touch(struct dev_space *s, uint64_t addr) {
     struct dev_queue *q;
     struct dev_op op = {0};
@@ -147,7 +148,7 @@ Test(chunk, mapping_is_all_or_nothing) {
     unmake(c, 4);
 }
 
-/* What one job left behind is not the next one's to read. */
+/* A job cannot read what an earlier job left in the memory. */
 Test(chunk, a_new_chunk_is_zero) {
     struct dev_chunk *c[CHUNKS];
     for (int round = 0; round < 2; round++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kernels ask of CUDA's device runtime, through the device's table of operations.
+ * Kernels' calls of CUDA's device runtime, through the device's table of operations.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static struct dev *dev;
 static struct dev_space *space;
 static struct dev_queue *queue;
 static struct dev_module *module;
-static uint64_t *host; /* of the client: 4 MiB */
+static uint64_t *host; /* the client's memory: 4 MiB */
 static char why[256], printed[4096];
 static size_t printed_bytes;
 
@@ -34,7 +34,7 @@ static void keep_text(void *arg, int to_stderr, const char *text, size_t bytes) 
         printed[printed_bytes++] = text[i];
 }
 
-/* What kernels asked for, and what they are told: odd handles are none. */
+/* The kernels' requests, and the answers: odd handles are invalid. */
 static struct {
     struct dev_graph *from;
     uint64_t handle;

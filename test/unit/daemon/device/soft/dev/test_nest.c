@@ -183,7 +183,7 @@ Test(nest, each_thread_has_its_own_last_error) {
 
 static void ends(struct ptxrun *r) {
     uint64_t *p = fresh(r, 16);
-    p[0] = 8; /* where a launched grid writes */
+    p[0] = 8; /* the address that a launched grid writes */
     cr_assert_eq(launch(r, "strays", 1, 1, p, 0), ERR_ILLEGAL_ADDRESS, "%s", ptxrun_what);
     cr_assert_eq(r->result.fault_addr, 8);
     cr_assert(strstr(r->result.text, ": address 0x8 is outside"), "%s", r->result.text);

@@ -401,8 +401,8 @@ Test(soft, queues_keep_order_and_kernels_compute) {
     close_device();
 }
 
-/* Who polls the memory that the second one fills would take it for a sign that all before is done.
- */
+/* A client that polls the second operation's memory would take it for the sign that everything
+ * before is done. */
 Test(soft, nothing_runs_behind_what_failed) {
     open_device(2, 0);
     cr_assert_eq(back(space, BASE, 2 * MIB), 0);
@@ -485,7 +485,7 @@ Test(soft, an_endless_kernel_holds_nobody_up_and_can_be_cancelled) {
     while (seen < 2)
         for (struct dev_op *op = wait_one(); op; op = op->next, seen++)
             cr_assert_eq(op->result, ERR_CANCELLED);
-    launch(second, "add", 1, BASE, 1, &other); /* what comes later runs */
+    launch(second, "add", 1, BASE, 1, &other); /* later operations run */
     cr_assert_eq(wait_one(), &other);
     cr_assert_eq(other.result, 0);
     dev_soft.queue_destroy(second);
@@ -559,8 +559,8 @@ Test(soft, a_loop_through_a_table_has_its_timeout, .timeout = 600) {
     close_device();
 }
 
-/* What `ticks` got done while `watch` ran for 60 slices of the only thread. `early`: the level of
- * watch's queue before it begins, `late`: from then on. */
+/* Returns the progress of `ticks` while `watch` ran for 60 slices of the only thread. `early`: the
+ * level of watch's queue before it begins, `late`: from then on. */
 static uint64_t ticks_beside_watch(uint32_t early, uint32_t late) {
     volatile uint64_t *p = (volatile uint64_t *)(uintptr_t)host;
     struct dev_op ticks = {0}, watch = {0};
@@ -603,7 +603,7 @@ Test(soft, a_level_changes_with_operations_in_flight) {
     close_device();
 }
 
-/* What goes first would take both threads, and never ends. */
+/* The first kernel would take both threads, and never ends. */
 Test(soft, a_queue_has_no_more_than_its_share) {
     struct dev_queue *greedy;
     struct dev_op endless, small;
@@ -642,8 +642,8 @@ Test(soft, a_queue_has_its_share) {
     close_device();
 }
 
-/* One that never ends leaves the one thread to others while it stands still, and only then; a copy
- * of its queue does not stand still. */
+/* A kernel that never ends leaves the only thread to others while it is suspended, and only then; a
+ * copy in its queue is not suspended. */
 Test(soft, a_kernel_stands_still_until_it_is_to_go_on) {
     struct dev_queue *second;
     struct dev_op ticks = {0}, small;
@@ -722,7 +722,7 @@ Test(soft, an_operation_starts_when_the_device_begins_with_it) {
     launch(queue, "watch", 1, host, 0, &watch);
     while (!p[1])
         usleep(100);
-    launch(queue, "ticks", 1, host, 0, &ticks); /* behind it on its queue */
+    launch(queue, "ticks", 1, host, 0, &ticks); /* behind `ticks` on its queue */
     launch(second, "add", 1, host + 4096, 1, &after);
     p[2] = 1;
     cr_assert_eq(wait_one(), &watch);
@@ -751,7 +751,7 @@ Test(soft, a_kernel_is_counted) {
         cr_assert_eq(wait_one(), &op);
         cr_expect_eq(op.thread_insts, 100 * 32 * 12, "%lu", (unsigned long)op.thread_insts);
         cr_expect_eq(op.memory_bytes, 100 * 256, "%lu", (unsigned long)op.memory_bytes);
-        set.thread_insts = set.memory_bytes = 9; /* of another use */
+        set.thread_insts = set.memory_bytes = 9; /* values of an earlier use */
         struct dev_memset m = {.dst = BASE, .width_elems = MIB, .height = 1, .elem_bytes = 1};
         cr_assert_eq(dev_soft.memset(queue, &m, &set), 0);
         cr_assert_eq(wait_one(), &set);

@@ -37,7 +37,7 @@ static void add(int i, uint32_t level, uint32_t sms, uint64_t ns, uint64_t now_n
     timeline_add(&tl, &tasks[i], now_ns);
 }
 
-/* Which is over by `now_ns`, next; -1: none. */
+/* Returns the next task that has ended by `now_ns`; -1: none. */
 static int next(uint64_t now_ns) {
     struct task *t = timeline_next(&tl, now_ns);
     return t ? (int)(t - tasks) : -1;

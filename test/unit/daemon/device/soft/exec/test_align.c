@@ -37,7 +37,7 @@ static const char local_text[] =
     "mad.wide.u32 %%o, %%t, %u, %%o; st.global.u64 [%%o], %%a; add.u64 %%o, %%o, 8;\n"
     "{ .param .b64 x; st.param.b64 [x], %%o; call middle, (x); } ret; }\n";
 
-#define ARRAYS (LEVELS - 1 + DEPTH) /* of a lane: the kernel's, middle's, inner's */
+#define ARRAYS (LEVELS - 1 + DEPTH) /* arrays of a lane: the kernel's, middle's, inner's */
 
 static int by_address(const void *a, const void *b) {
     const uint64_t *x = a, *y = b;
@@ -114,7 +114,7 @@ Test(align, stacks_have_room_for_it) {
     ptxrun_destroy(r);
 }
 
-/* What is one for all: shared, global and constant variables, a kernel's parameter. */
+/* Objects that all threads share: shared, global and constant variables, a kernel's parameter. */
 static const char places_text[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".global .b8 g0[3]; .global .align 1024 .b8 g1[5]; .const .b8 c0[3]; .const .align 256 .b8 "

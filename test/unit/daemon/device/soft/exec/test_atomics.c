@@ -35,7 +35,7 @@ static void check_cuda(struct ptxrun *r) {
     want[7] = N % 10;
     want[8] = 0; /* 0 -> 9 -> ... -> 0 takes ten */
     want[9] = N;
-    w[10] = 0; /* whoever came last */
+    w[10] = 0; /* the last writer */
     cr_assert_eq(memcmp(w, want, sizeof(want)), 0, "%s", ptxrun_what);
     char seen[N] = {0}; /* each ticket once */
     for (int t = 0; t < N; t++) {

@@ -233,7 +233,7 @@ Test(block, clocks_tick_at_the_rate_that_is_told) {
     ptxrun_destroy(r);
 }
 
-/* What a block left in shared memory is gone when the next one begins. */
+/* Shared memory of an earlier block is cleared when the next one begins. */
 static const char residue[] =
     HEAD BEGIN("residue") "ld.shared.u32 %r9, [%r4]; mov.u32 %r10, 77; st.shared.u32 [%r4], %r10;\n"
                           "atom.global.or.b32 %r11, [%rd2], %r9; ret; }\n";

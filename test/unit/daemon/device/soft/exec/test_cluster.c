@@ -42,7 +42,7 @@ static void of_clusters(struct ptxrun *r, uint32_t x, uint32_t y, uint32_t z) {
     r->cluster[2] = z;
 }
 
-/* What the threads of a grid in one dimension store, with clusters of `size`. */
+/* Returns what the threads of a grid in one dimension store, with clusters of `size`. */
 static uint32_t *run(struct ptxrun *r, uint32_t blocks, uint32_t threads, uint32_t size) {
     uint32_t *out = ptxrun_alloc(r, blocks * threads * 4);
     of_clusters(r, size, 1, 1);
@@ -558,7 +558,7 @@ Test(cluster, requests_for_the_work_of_others_fail) {
               refused);
 }
 
-/* Whatever is no refusal was granted: the answer is the program's memory. */
+/* An answer other than a refusal was a grant: it is the program's memory. */
 static uint32_t granted(uint32_t rank, uint32_t thread) {
     (void)rank;
     (void)thread;

@@ -28,7 +28,7 @@ static struct ptxrun *kernel(const char *body) {
     return r;
 }
 
-/* What the threads store; freed with the run. */
+/* Returns what the threads store; freed with the run. */
 static uint32_t *run(struct ptxrun *r, uint32_t threads) {
     uint32_t *out = ptxrun_alloc(r, threads * 4);
     int err = ptxrun_launch(r, "k", 1, threads, 1, (uint64_t)(uintptr_t)out);

@@ -16,7 +16,7 @@
 #define SHARED 16384u
 #define TENSOR (1u << 18) /* bytes */
 
-/* What a kernel is given. The box lies at `offset` of shared memory. */
+/* The input of a kernel. The box lies at `offset` of shared memory. */
 struct job {
     struct tensor_map map;
     int32_t at[5], offset;
@@ -25,7 +25,7 @@ struct job {
 
 static char text[4096];
 
-/* What is copied: a box, four rows, or a convolution's columns with offsets of pixels. */
+/* The kind of copy: a box, four rows, or a convolution's columns with offsets of pixels. */
 static struct {
     enum { BOX, ROWS, COLUMNS } form;
     uint32_t offset[3];
@@ -171,8 +171,8 @@ static bool in_tensor(const struct job *j, uint32_t n, uint64_t *at) {
     return inside;
 }
 
-/* Where it is in shared memory: "Swizzling modes", in words: of the address bits from 4 on as many
- * as the span has chunks are changed by those from 7 on. */
+/* Returns the position in shared memory. "Swizzling modes": the address bits from 4 on, as many as
+ * the span has chunks, are changed by those from 7 on. */
 static uint32_t in_shared(const struct job *j, uint32_t n) {
     static const uint32_t masks[] = {0, 1, 3, 7};
     uint32_t at = (uint32_t)j->offset + n * tensor_map_element(j->map.type);
@@ -436,7 +436,7 @@ Test(tensor, maps_that_are_none_are_refused) {
     NO_MAP(j->map.rank = 6);
     NO_MAP(j->map.swizzle = 4);
     NO_MAP(j->map.fill = 2);
-    NO_MAP(j->map.fill = 1); /* of integers */
+    NO_MAP(j->map.fill = 1); /* the elements are integers */
     NO_MAP(j->map.address += 8);
     NO_MAP(j->map.box[1] = 0);
     NO_MAP(j->map.box[1] = 257);

@@ -19,7 +19,7 @@
 #include "test/lib/ptx/textureref.h"
 
 #define THREADS 64
-#define ROOM (256u << 10) /* of a texture's levels */
+#define ROOM (256u << 10) /* bytes of a texture's levels */
 #define HANDLE(n) (0x5a1e000000000000ull | (n))
 
 static char text[4096];
@@ -91,7 +91,7 @@ static void runs(struct ptxrun *r, void *out, const void *in, uint64_t handle) {
 /* ---- fetches --------------------------------------------------------------------------------- */
 
 static const struct geometry {
-    const char *name, *coordinates; /* of words 0 (layer, number) and 1 to 3 */
+    const char *name, *coordinates; /* coordinates from words 0 (layer, number) and 1 to 3 */
     uint32_t dims;
     bool layers, cube;
 } geometries[] = {
@@ -527,7 +527,7 @@ static uint64_t moved_at(struct stage *s, const struct dev_texture *t, float x) 
     return s->r->result.memory_bytes;
 }
 
-/* What is around a texture is not read, what is in it is. */
+/* Memory around a texture is not read; the texture itself is. */
 EVERY_BUILD(an_element_a_lane_counts_as_moved) {
     struct stage s = stage("tex.1d.v4.f32.f32 {%o0,%o1,%o2,%o3},[%h,{%f1}];");
     struct dev_texture t = {.handle = HANDLE(3), .format = CU_AD_FORMAT_FLOAT, .channels = 1};
@@ -680,7 +680,7 @@ EVERY_BUILD(questions_are_answered) {
 /* ---- surfaces -------------------------------------------------------------------------------- */
 
 static const struct access {
-    const char *type, *vector; /* of the opcode */
+    const char *type, *vector; /* parts of the opcode */
     const char *load, *store;  /* registers; %x and %s are moved from and to %r */
     uint32_t bytes;
 } accesses[] = {
@@ -725,7 +725,7 @@ static struct dev_texture small(const void *memory, uint64_t handle) {
     return t;
 }
 
-/* Where the bytes are by the rules, or NULL: nowhere. */
+/* Returns the address of the bytes by the rules, or NULL for none. */
 static unsigned char *place_in(unsigned char *memory, const struct geometry *g,
                                const struct word16 *in, int beyond, uint32_t bytes) {
     int64_t most[3] = {32 - bytes, 2, 1}, at[3] = {0};
@@ -841,7 +841,7 @@ EVERY_BUILD(reductions_are_atomic) {
         {"b.or.1d.b32.trap [%h,{8}],%t", 256, 256 + 63, false},
         {"b.max.1d.s64.trap [%h,{8}],%x0", (uint64_t)-5, 63, true},
         {"p.add.1d.b32.trap [%h,{2}],%t", 0, 2016, false},
-        {"p.min.1d.b32.trap [%h,{2}],%r15", 3, 0, false}, /* of an unsigned format */
+        {"p.min.1d.b32.trap [%h,{2}],%r15", 3, 0, false}, /* the texture has an unsigned format */
     };
     for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
         char body[256];

@@ -18,7 +18,7 @@
 
 #define FRAME "test/data/verify/frame.ptx"
 #define TABLE "build/data/verify/verdicts.txt"
-#define REGS 64        /* that a case may name */
+#define REGS 64        /* registers that a case may name */
 #define OUT_BYTES 512u /* a lane: what it stores */
 #define ROOM (32 * OUT_BYTES)
 
@@ -37,7 +37,7 @@ struct reg {
     bool address; /* in brackets somewhere */
 };
 
-/* What stands at `at` if it is a register of the frame; its length, or 0. */
+/* Reads the register of the frame at `at`; returns its length, or 0 if there is none. */
 static size_t read_reg(const char *at, struct reg *r) {
     if (*at != '%') return 0;
     for (size_t t = 0; t < TYPES; t++) {
@@ -187,7 +187,7 @@ struct counts {
     unsigned cases, ran, wider;
 };
 
-/* What tells the time, or where memory is, differs in every run. */
+/* True for instructions that read the time or an address: the result differs in every run. */
 static bool differs_anyway(const char *text) {
     return strstr(text, "%clock") || strstr(text, "%globaltimer") ||
            (strstr(text, "cvta.") && (strstr(text, ".shared") || strstr(text, ".local")));

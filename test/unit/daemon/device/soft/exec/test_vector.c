@@ -24,7 +24,7 @@ static void each_build(void (*fn)(void)) {
     unsetenv("SALUS_SOFT_ISA");
 }
 
-/* Which lane's vector a lane takes, as PTX that makes %j of %l. */
+/* The lane whose vector each lane takes, as PTX that makes %j of %l. */
 static const struct order {
     const char *text;
     uint32_t times, plus, at_most;

@@ -339,8 +339,8 @@ Test(warp, members_that_never_come) {
     ptxrun_destroy(r);
 }
 
-/* What a shuffle gets of a lane that takes no part is 0, not what its register happens to hold;
- * the predicate says that the lane is in range. Every lane brings its number + 100. */
+/* A shuffle from a lane that takes no part gives 0, not the contents of its register; the predicate
+ * says that the lane is in range. Every lane brings its number + 100. */
 #define SHFL(before, shuffle)                                                                  \
     ".version 8.0\n.target sm_70\n.address_size 64\n"                                          \
     ".visible .entry shfl(.param .u64 out) {\n"                                                \

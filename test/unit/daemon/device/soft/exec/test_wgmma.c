@@ -26,11 +26,11 @@ static const char *const builds[] = {"base", "v3", "v4"};
 struct layout {
     unsigned bits;
     bool turned;
-    unsigned step; /* of 32 bytes, within the pattern's row */
+    unsigned step; /* step of 32 bytes, within the pattern's row */
 };
 
 struct form {
-    const char *end; /* of the opcode, behind its shape */
+    const char *end; /* end of the opcode, behind its shape */
     unsigned n, k;
     enum matrixref_kind d, a, b;
     struct layout la, lb;
@@ -234,7 +234,7 @@ static void write_kernel(const struct form *f) {
     say("ret;\n}\n");
 }
 
-/* Where element `k` of a thread's sum lies. */
+/* Returns the position of element `k` of a thread's sum. */
 static uint16_t *half_of(uint32_t *regs, const struct form *f, unsigned thread, unsigned k,
                          unsigned *row, unsigned *col) {
     *row = thread / 32 * 16 + thread % 32 / 4 + k / 2 % 2 * 8;
@@ -336,7 +336,7 @@ Test(wgmma, a_warp_waits_for_the_others) {
     ptxrun_destroy(r);
 }
 
-/* Those that have left are not waited for. */
+/* Threads that have exited are not waited for. */
 Test(wgmma, a_group_may_be_smaller) {
     strcpy(text, HEAD);
     say("setp.ge.u32 %%p,%%me,64;@%%p bra end;wgmma.wait_group.sync.aligned 0;mov.b32 %%d0,7;\n");
@@ -402,7 +402,7 @@ Test(wgmma, descriptors_that_are_wrong) {
     check_fault(1ull << 49 | 1ull << 62, ERR_ILLEGAL_INSTRUCTION);
 }
 
-/* What is no PTX, and what is but cannot run. */
+/* Expects the reason for code that is not PTX, or is PTX and cannot run. */
 static void says(const char *body, const char *why) {
     strcpy(text, HEAD);
     say("%s\nret;\n}\n", body);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What nvcc really writes (build/data/ptx, from test/data/cu by scripts/gen-test-ptx): accepted as
- * a whole, and refused or accepted, but never more, when it is cut short or damaged.
+ * Files that nvcc writes (build/data/ptx, from test/data/cu by scripts/gen-test-ptx): accepted
+ * complete; when truncated or damaged, refused or accepted, and never read beyond their end.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>

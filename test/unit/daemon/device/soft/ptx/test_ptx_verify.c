@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is PTX and what is not, by the verdicts of ptxas (test/data/verify, from
- * scripts/ptx-verdicts); and in which words it is refused.
+ * Texts that are PTX and texts that are not, by the verdicts of ptxas (test/data/verify, from
+ * scripts/ptx-verdicts); and the words of each refusal.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static bool is_known_gap(const char *text) {
            strstr(text, "an address needs 32 or 64 bits") || strncmp(text, "call at", 7) == 0;
 }
 
-/* What passes as PTX is decoded, or refused as unsupported, never as malformed. */
+/* Text that passes as PTX is decoded, or refused as unsupported, never as malformed. */
 static void check_decoding(const struct ptx_frame *frame, const char *text) {
     char *whole = ptx_frame_text(frame, text);
     struct ptxrun *r = ptxrun_create(whole, strlen(whole), 1);

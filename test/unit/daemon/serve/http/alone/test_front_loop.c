@@ -300,7 +300,7 @@ static void infer_all(void *arg, const struct request *r, struct front_reply *re
     all[all_count++] = reply;
 }
 
-/* Whoever waits beside it is answered within the call. */
+/* Other waiting requests are answered within the call. */
 static void gone_all(void *arg, struct front_reply *reply) {
     struct refusal why = {0};
 
@@ -375,7 +375,7 @@ static void on_prepare_fill(uv_prepare_t *p) {
         continue;
 }
 
-/* All that comes until the front hangs up: how many of its answers have that status. */
+/* Reads until the front hangs up; returns how many of its answers have that status. */
 static int drain(int fd, const char *status) {
     static char text[1 << 16];
     size_t kept = 0;

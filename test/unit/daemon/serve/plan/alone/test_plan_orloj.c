@@ -173,7 +173,7 @@ static uint32_t draw(struct world *w, uint32_t below) {
     return (uint32_t)((w->seed >> 33) % below);
 }
 
-/* What it was when the scheduler last made use of what it had learnt. */
+/* Returns the estimate of the time when the scheduler last used what it had learnt. */
 static double batch_ms(double k, uint32_t edge) {
     return (4e6 + 0.4 * k * (double)histogram_edge(edge)) / 1e6;
 }
@@ -277,7 +277,7 @@ static void relearn(struct world *w) {
     for (uint32_t i = 0; i < 30; i++)
         outlook_alone(o, draw(w, 2), w->longest_ns += draw(w, 1000000), w->now_ns);
     w->p->st.now_ns = w->now_ns;
-    batchtime_init(&o->batchtime, 4e6, 0.4); /* what batches taught is not looked at here */
+    batchtime_init(&o->batchtime, 4e6, 0.4); /* this part ignores times learnt from batches */
     outlook_refresh(o, w->now_ns);
     w->p->policy->learned(&w->p->st);
 }

@@ -22,7 +22,7 @@
 #define MS 1000000ull
 #define ROGUE SERVE_PROGRAMS "/rogue"
 #define ADDER SERVE_PROGRAMS "/adder"
-#define LIMIT (60000 * MS) /* of batches that are to end otherwise */
+#define LIMIT (60000 * MS) /* timeout of batches that must end in another way */
 
 struct bench {
     uv_loop_t loop;
@@ -30,12 +30,12 @@ struct bench {
     struct model_worker *w;
     struct model_worker_config config;
     int ready, done, failed, lost, lost_batch, stopped;
-    uint64_t number; /* of the batch that is out; 0: none */
+    uint64_t number; /* number of the current batch; 0: none */
     uint64_t next;
     int wrong;  /* an end of a batch that is not out, or is not what it should be */
     int killed; /* how many were ready at the latest kill */
     bool keeps_sending;
-    int err; /* of the latest that was sent for this reason */
+    int err; /* error of the latest message for this reason */
     uint64_t limit_ns;
     char why[400];
     struct result *result;
@@ -150,7 +150,7 @@ static int count_files(void) {
     return count;
 }
 
-/* What libuv keeps for all loops is there before. */
+/* Counts descriptors after libuv has opened those that all loops share. */
 static int count_before(void) {
     uv_loop_t loop;
 
@@ -253,7 +253,7 @@ static const char *python(void) {
     return p ? p : "python3";
 }
 
-/* Whether this runs: a library with ASan in it cannot be loaded by what has none. */
+/* Returns whether the code runs: a Python without ASan cannot load a library with it. */
 static bool has_python(const char *code) {
     char command[256];
 
@@ -403,7 +403,7 @@ Test(serve_worker, ends_before_a_batch) {
     expect_ends("hello-twice", "none was due", 60000 * MS);
 }
 
-/* What is in the log of a program that speaks and ends; to be freed. */
+/* Returns the log of a program that prints and ends; the caller frees it. */
 static char *log_of(char *const *argv) {
     FILE *file = tmpfile();
     int kept = dup(STDERR_FILENO);
@@ -443,7 +443,7 @@ Test(serve_worker, what_it_says_is_in_the_log) {
     free(text);
 }
 
-/* Who has closed what it says, and lives on, does not wake the loop again and again. */
+/* A program that has closed its output and lives on does not wake the loop repeatedly. */
 Test(serve_worker, what_is_closed_is_not_listened_to) {
     uv_loop_t loop;
     struct lines l;
@@ -453,7 +453,7 @@ Test(serve_worker, what_is_closed_is_not_listened_to) {
     cr_assert_eq(pipe(fds), 0);
     cr_assert_eq(lines_open(&l, &loop, fds[0], "m"), 0);
     close(fds[1]);
-    errno = EAGAIN; /* of whatever was called before */
+    errno = EAGAIN; /* an errno left by an earlier call */
     uv_run(&loop, UV_RUN_NOWAIT);
     cr_expect_not(uv_is_active((uv_handle_t *)&l.poll));
     lines_close(&l, NULL, NULL);
@@ -500,7 +500,7 @@ Test(serve_worker, its_last_words_count) {
     stop(&b);
 }
 
-/* Its time is over when we look, but its answer is here. */
+/* The timeout has passed when the loop looks, but the answer has arrived. */
 Test(serve_worker, answers_while_we_stood_still) {
     struct bench b;
     siginfo_t info;
@@ -566,8 +566,8 @@ Test(serve_worker, answers_twice) {
     stop(&b);
 }
 
-/* What it said is taken, and that it hung up is seen, although the kernel tells of an error first.
- */
+/* The program's message is read, and its end is noticed, although the kernel reports an error
+ * first. */
 Test(serve_worker, leaves_a_batch_unread) {
     struct bench b;
     char path[64];
@@ -587,7 +587,7 @@ Test(serve_worker, leaves_a_batch_unread) {
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Of one request; there and back. */
+/* Sends that many bytes of one request and expects them back. */
 static void expect_bytes(struct bench *b, uint64_t bytes) {
     unsigned char *data = malloc(bytes);
     struct tensor x = {.name = "x", .type = DATATYPE_UINT8, .rank = 1, .shape = {(int64_t)bytes}};
@@ -656,7 +656,7 @@ Test(serve_worker, what_ignores_all_is_killed) {
     cr_expect_eq(b.lost, 0);
 }
 
-/* What it is at when it is told to stop. */
+/* The program finishes its current batch when it is told to stop. */
 Test(serve_worker, finishes_its_batch) {
     struct bench b;
 
@@ -679,7 +679,7 @@ Test(serve_worker, children_end_with_it) {
     pid = model_worker_pid(b.w);
     cr_expect_eq(kill(-pid, 0), 0);
     stop(&b);
-    /* Of its group nobody is left, once whoever adopts orphans has reaped them. */
+    /* No process of its group is left, once the process that adopts orphans has reaped them. */
     cr_expect(PATIENCE_UNTIL(kill(-pid, SIGCONT) == -1 && errno == ESRCH));
 }
 

@@ -16,7 +16,7 @@
 
 #define MIB (1ull << 20)
 #define BASE 0x230000000000ull
-#define LAUNCHES 8u /* of a round */
+#define LAUNCHES 8u /* launches of a round */
 #define ROUNDS 1250u
 #define LARGE (512u << 10) /* a copy that a thread of the device does */
 
