@@ -118,7 +118,8 @@ static enum ctl_arg arg_of(const struct parameter *k) {
     return arg;
 }
 
-/* Returns the configuration from this option's text when nothing else is set. */
+/* Reads a configuration that sets only this option to `text` into `out`. Returns the error of
+ * config_set. */
 static int configured(const struct parameter *k, const char *text, struct policy_config *out) {
     struct config config;
     int err;
@@ -234,7 +235,7 @@ Test(parameters, every_parameter_goes_all_the_way_at_its_bounds) {
 
 /* A refusal names the parameter and, for a number, both bounds. */
 static void expect_said(const struct parameter *k, const char *name, const char *who) {
-    char least[KNOBS_TEXT_BYTES], most[KNOBS_TEXT_BYTES];
+    char least[PARAMETERS_TEXT_BYTES], most[PARAMETERS_TEXT_BYTES];
 
     cr_expect_eq(strncmp(why, name, strlen(name)), 0, "%s: %s", who, why);
     if (is_flag(k)) return;
