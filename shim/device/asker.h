@@ -2,7 +2,7 @@
  *
  * The compute capability that a caller is told. NVIDIA's libraries (cuBLAS, cuDNN and others) have
  * machine code for the devices that they know, and PTX only for newer ones; run-time compilers know
- * no newer device. So on a device that runs PTX only these libraries are told of a newer device,
+ * no newer device. So on a device that runs only PTX, these libraries are told of a newer device,
  * and the code that they load is chosen for it, unless the job asked for one capability.
  *
  * The file also tells whether a runtime is calling: a runtime passes on some results unchanged that
