@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Mapping what a client shares, and looking up what it names.
+ * Maps the pages that a client shares, and looks up the objects that it names.
  */
 #include "daemon/worker/client.h"
 
@@ -66,7 +66,7 @@ static int copy_part(void *page, int fd, uint64_t at, size_t bytes) {
     return pread(fd, (char *)page + at, bytes, (off_t)at) == (ssize_t)bytes ? 0 : -EIO;
 }
 
-/* From `at` up to `end`, as far as anything was written there. */
+/* Copies what was written between `at` and `end`; holes are skipped. */
 static int copy_written(void *page, int fd, uint64_t at, uint64_t end) {
     int err;
     for (uint64_t from, to = at; !(err = fdutil_written(fd, to, &from, &to)) && from < end;) {
@@ -76,8 +76,8 @@ static int copy_written(void *page, int fd, uint64_t at, uint64_t end) {
     return err == -ENXIO ? 0 : err;
 }
 
-/* All that stood on the page of an earlier worker, but for what is of the worker itself. Most of it
- * was never written: there is nothing to copy, nor to take memory for. */
+/* Copies an earlier worker's page, except for the fields about the worker itself. Most of the page
+ * was never written: holes are not copied and take no memory. */
 static int copy_page(struct wire_completion *page, int fd) {
     int err = fdutil_check_sealed(fd, sizeof(*page));
     if (!err) err = copy_written(page, fd, 0, offsetof(struct wire_completion, description));
@@ -113,19 +113,20 @@ static int map_pages(struct client *c, const int *fds, int nfds, int *completion
     if (nfds == CLIENT_AGAIN) err = copy_page(com, fds[FD_COMPLETION]);
     if (err) return err;
     madvise(com, sizeof(*c->com.page), MADV_DONTFORK);
-    /* An earlier worker checked it. */
+    /* An earlier worker checked this address. */
     void *ring = client_host(c, atom_load_relaxed(&c->com.page->text_ring.addr),
                              atom_load_relaxed(&c->com.page->text_ring.bytes));
     text_attach(&c->text, com, sub, ring);
     return fdutil_seal_readonly(*completion_fd);
 }
 
-/* Whose bytes it writes into lanes, by what the configuration says. */
+/* The owner of the bytes that the client writes into lanes: its job with clear_always, else its
+ * user. */
 static uint64_t owner_of(const struct client *c) {
     return 1ull + (c->worker->config.clear_always ? c->job_id : c->uid);
 }
 
-/* From the device's threads. */
+/* Called on the device's threads. */
 static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
     struct client *c = arg;
     savepoint_void(&c->estate.savepoint, SAVEPOINT_ONCE);
@@ -168,7 +169,7 @@ static uint64_t page_count(const struct client *c) {
     return c->windows.alloc_bytes / c->worker->info.granularity_bytes;
 }
 
-/* A client without an estate is served, and ends with this worker. */
+/* A client without recovery state is served, and ends with this worker. */
 static void open_estate(struct client *c) {
     if (!c->worker->ops->recovery || c->job_id == WIRE_TRIAL_JOB) return;
     if (estate_create(&c->estate, page_count(c))) return;
@@ -182,7 +183,7 @@ static bool want_savepoints(struct client *c, const struct wire_job *job) {
     return c->estate.savepoint.header;
 }
 
-/* Its beginning, when it had nothing, is the first: that needs no saving. */
+/* The state in which it had nothing is the first savepoint and needs no copy. */
 static void begin_savepoints(struct client *c, const struct wire_job *job) {
     struct savepoint *k = &c->estate.savepoint;
     if (want_savepoints(c, job)) savepoint_commit(k, c->com.page, savepoint_begin(k), 0);
@@ -196,7 +197,8 @@ bool client_under_way(const struct client *c) {
     return any;
 }
 
-/* To where its memory was saved, if it must and can. What is saved is the next one's as well. */
+/* Returns to the savepoint, if the client must and can. The next worker may use that savepoint too.
+ */
 static int take_savepoint(struct client *c) {
     const struct worker *w = c->worker;
     struct savepoint *k = &c->estate.savepoint;
@@ -215,7 +217,7 @@ static int take_savepoint(struct client *c) {
     return 0;
 }
 
-/* All that the job knows of its memory is addresses. */
+/* The job knows its memory by addresses alone, so its windows must keep their place. */
 static int check_place(const struct client *c, const struct wire_windows *was, char *why,
                        size_t why_bytes) {
     if (c->windows.dev_base == was->dev_base) return 0;
@@ -224,7 +226,7 @@ static int check_place(const struct client *c, const struct wire_windows *was, c
     return -EADDRNOTAVAIL;
 }
 
-/* Of one that an earlier worker had: its memory, and what of it is said on its page. */
+/* Takes over the memory and the page's state of a client that an earlier worker served. */
 static int take_estate(struct client *c, const struct wire_job *job, int *fd, char *why,
                        size_t why_bytes) {
     int err = estate_open(&c->estate, page_count(c), *fd);
@@ -251,14 +253,14 @@ static int take_estate(struct client *c, const struct wire_job *job, int *fd, ch
         return err;
     }
     c->displaced = memory_spilled(c->memory) || memory_swapped(c->memory);
-    c->stranded = memory_spilled(c->memory); /* until a boundary says that it is not needed */
+    c->stranded = memory_spilled(c->memory); /* until a boundary says that the data is not needed */
     c->lifetime.uses = atom_load_relaxed(&h->uses);
     c->lifetime.filled_uses = atom_load_relaxed(&page->boundary_filled);
     c->boundary.earlier = atom_load_relaxed(&page->boundaries);
     return 0;
 }
 
-/* What the job is told of the device, where that is not what it says itself; 0: as it says. */
+/* Sets the compute capability that the job is told; 0: the device's own. */
 static int set_capability(struct client *c, uint32_t capability) {
     const struct worker *w = c->worker;
     if (!capability || capability == w->info.cc_major * 10 + w->info.cc_minor) return 0;
@@ -267,7 +269,7 @@ static int set_capability(struct client *c, uint32_t capability) {
     return 0;
 }
 
-/* Before anything of it is loaded, and for as long as it is there. */
+/* Called before any module of the client is loaded; holds until the client ends. */
 static int set_null(struct client *c, const struct wire_job *job) {
     const struct dev_ops *ops = c->worker->ops;
     if (!(job->flags & WIRE_JOB_NULL)) return 0;
@@ -276,7 +278,7 @@ static int set_null(struct client *c, const struct wire_job *job) {
     return ops->null_mode->space_null(c->space);
 }
 
-/* What it says that it needs; nothing, where it does not say. */
+/* The reservation that the job states; nothing where it states none. */
 static struct credit credit_of(const struct worker *w, const struct wire_job *job) {
     bool known = job->flags & WIRE_JOB_RESERVED;
     return (struct credit){.granule = w->info.granularity_bytes,

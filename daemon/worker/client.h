@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client of the worker: its shared pages and windows, composed with what each room keeps of it.
- * Everything that a client names (streams, modules, functions) is looked up in its own tables.
+ * A client of the worker: its shared pages and windows, and the state that each folder below has
+ * for it. Everything that a client names (streams, modules, functions) is looked up in its own
+ * tables.
  *
- * A client is dead once it has a fault: what it sends is still read, but nothing runs, nothing is
- * published as complete, and what is answered is the fault. It is expelled when it broke the
- * protocol: then nothing is read any more. It is leaving when the broker said so, and dead at that
- * moment, if not before: as soon as nothing of it is on the device or on an errand, it is freed.
- * The memory of a dead client goes earlier: its context is lost, and others wait for it.
+ * A client is dead once it has a fault. Its records are still read, but nothing runs, nothing is
+ * published as complete, and every answer is the fault. An expelled client broke the protocol: the
+ * worker reads nothing more from it. A client is leaving, and dead, from the moment at which the
+ * broker says so. It is freed once no operation of it is on the device and no background task runs
+ * for it. The memory of a dead client is released earlier: its context is lost, and others wait for
+ * the memory.
  */
 #ifndef DAEMON_WORKER_CLIENT_H
 #define DAEMON_WORKER_CLIENT_H
@@ -41,39 +43,42 @@
 
 struct memory;
 
-/* Why nothing is read of a client that lives. */
-#define CLIENT_WAITS 1u /* for admission */
-#define CLIENT_OUT 2u   /* for its memory: swapped out */
-#define CLIENT_LOADS 4u /* for its errand: what it sent behind it comes after it */
-#define CLIENT_SAVES 8u /* for its memory to be saved: savepoint_writer.h */
-#define CLIENT_ASKS 16u /* for a limit, which needs memory that it asks for: limit_request.h */
+/* Reasons why the worker reads nothing from a client that lives. */
+#define CLIENT_WAITS 1u /* waits for admission */
+#define CLIENT_OUT 2u   /* swapped out: waits for its memory */
+#define CLIENT_LOADS 4u /* waits for its background task; later records follow it */
+#define CLIENT_SAVES 8u /* waits until its memory is saved: savepoint_writer.h */
+#define CLIENT_ASKS 16u /* asks for memory that a new limit needs: limit_request.h */
 
-/* What each operation touches comes first, on a few cache lines. */
+/* The members that each operation touches come first, on a few cache lines. */
 struct client {
     struct worker *worker;
     struct completion com;
     uint32_t job_id, uid;
-    uint64_t inflight;      /* on the device */
-    const struct op *shown; /* of these, to people: status_page.h */
-    uint64_t quota;         /* of operations: its part of what its user's clients may have */
-    uint8_t throttled;      /* CLIENT_*: its ring is not read; nor while boundary_holds */
-    bool null;              /* its kernels take time and compute nothing */
-    bool wanted;    /* swapped out, and the scheduler was told that it has something to do */
-    bool displaced; /* some of its memory is not on the device, or its lane not clear */
-    bool fixed;     /* it has, or had, arrays that cannot leave the device */
-    bool stranded;  /* data of an earlier iteration is in its lane: residency.h */
-    bool abandoned; /* nothing of it will be submitted any more */
+    uint64_t inflight;      /* operations on the device */
+    const struct op *shown; /* the operation in flight that the status page shows: status_page.h */
+    uint64_t quota;         /* operations it may have accepted: its part of its user's limit */
+    uint8_t
+        /* CLIENT_*: while any is set, or boundary_holds, the client's ring is not read. */
+        throttled;
+    bool null;      /* its kernels take time and compute nothing */
+    bool wanted;    /* swapped out, and the scheduler knows that it has work */
+    bool displaced; /* some of its memory is not on the device, or its lane is not clear */
+    bool fixed;     /* it has or had arrays, which cannot leave the device */
+    bool stranded;  /* its lane holds data of an earlier iteration: residency.h */
+    bool abandoned; /* no further operation of it will be submitted */
     bool expelled, leaving;
     bool deferring; /* its deferred list is being run */
-    bool held;      /* until WIRE_BEGIN it is not to be admitted */
+    bool held;      /* it is not admitted before WIRE_BEGIN */
 
-    /* What it has sent. */
+    /* State of the records that it has sent. */
     struct stream_set streams;
     struct boundary boundary;
     struct profiling profiling;
     struct objects objects;
-    struct variables variables; /* of its modules, saved */
-    struct errand *errand;      /* under way for it, of the worker's; NULL: none. module_load.h */
+    struct variables variables; /* saved variables of its modules */
+    struct errand *
+        errand; /* its background task in progress; the worker owns it; NULL: none. module_load.h */
     struct signals signals;
     struct op_pool pool;
     struct ring_rx rx;
@@ -81,56 +86,56 @@ struct client {
     struct launching launching;
     struct watch watch;
 
-    /* What outlives this worker, and what an earlier one left. */
+    /* State that outlives this worker, and the state that an earlier one left. */
     struct estate estate;
     struct replay replay;
 
-    /* What it may use, and where that is. */
+    /* Memory that it may use, and the place of that memory. */
     struct lifetime lifetime;
-    struct wire_limits limits; /* of all of its user's clients */
-    struct memory *memory;     /* NULL once it is given back */
+    struct wire_limits limits; /* limits of all clients of its user together */
+    struct memory *memory;     /* NULL once it is released */
     struct credit credit;
     struct memory_ask asks[MEMORY_ASK_NOBODY]; /* by enum memory_asker */
-    struct wire_limit limit;                   /* that CLIENT_ASKS is about */
-    uint32_t survivors_left;          /* granules of survivors that are still kept in this round */
+    struct wire_limit limit;                   /* the limit for which CLIENT_ASKS is set */
+    uint32_t survivors_left;          /* granules of survivors that this round may still keep */
     uint32_t lane;                    /* SCHED_NO_LANE until it is admitted */
-    uint32_t next_lane;               /* to which it is on its way; SCHED_NO_LANE: none */
-    uint32_t moves;                   /* of its memory, that are not over: memory_move.h */
-    struct memory *ending;            /* memory that is being given back; NULL: none, or all was */
+    uint32_t next_lane;               /* the lane to which it is moving; SCHED_NO_LANE: none */
+    uint32_t moves;                   /* unfinished moves of its memory: memory_move.h */
+    struct memory *ending;            /* memory that is being released; NULL: none, or all is */
     struct list clearing;             /* worker.work.clearing */
     struct list parts;                /* worker.work.parts */
     struct list keeping;              /* worker.boundaries.keeping */
-    struct op *parked, **parked_last; /* they run once its memory is there, and its lane clear */
+    struct op *parked, **parked_last; /* these run once its memory is present and its lane clear */
 
-    /* What it shares with us. */
+    /* Pages and descriptors that it shares with the worker. */
     struct list link, fault_link;
     struct wire_windows windows;
     struct wire_submission *sub; /* written by the client: every value from it is checked */
     int doorbell;
     struct dev_space *space;
     bool host_mapped;
-    struct hostfiles files; /* that parts of the host window show */
+    struct hostfiles files; /* files that are mapped into parts of the host window */
     char name[64];
     struct text text;
     struct callbacks callbacks;
 };
 
 #define CLIENT_FDS 3   /* submission, host, doorbell */
-#define CLIENT_AGAIN 5 /* these, and of an earlier worker's: completion page, estate */
+#define CLIENT_AGAIN 5 /* these, and an earlier worker's completion page and recovery state */
 
-/* Maps what the broker sent (`fds`: so many as it says, CLIENT_FDS or CLIENT_AGAIN; taken over in
- * any case) and opens a space. On success *completion_fd is the caller's to send and close. -EEXIST
- * when the windows collide with what is mapped here. Of an earlier worker's, `why` may say more. */
+/* Maps the `nfds` descriptors that the broker sent and opens a space. `nfds` is CLIENT_FDS, or
+ * CLIENT_AGAIN for a client of an earlier worker. The descriptors are taken over in any case. On
+ * success the caller sends and closes *completion_fd. Returns -EEXIST when the windows collide with
+ * mappings of this process. For a client of an earlier worker, `why` may give the reason. */
 int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds,
                   int *completion_fd, struct client **out, char *why, size_t why_bytes);
 /* The client leaves, because the broker says so or the worker ends. */
 void client_leave(struct client *c);
-/* Its memory was released. */
+/* Frees the client, whose memory is already released. */
 void client_destroy(struct client *c);
 
-/* Of one with an estate: something was given to the device, by whatever worker, and is not
- * complete.
- */
+/* True when the device has an incomplete operation of this client from any worker. The client has
+ * recovery state. */
 bool client_under_way(const struct client *c);
 
 /* The client with this job id, or NULL. */
@@ -141,29 +146,30 @@ void *client_host(const struct client *c, uint64_t addr, uint64_t bytes);
 /* True when the range lies in one of the client's windows. */
 bool client_owns(const struct client *c, uint64_t addr, uint64_t bytes);
 
-/* Where the second half of its alloc window begins. */
+/* The address at which the second half of its alloc window begins. */
 static inline uint64_t client_ephemeral(const struct client *c) {
     return c->windows.dev_base + WIRE_EPHEMERAL_OFFSET(c->windows.alloc_bytes);
 }
 
-/* Whose stream it is. */
+/* The client that owns the stream. */
 static inline struct client *client_of(const struct stream *s) {
     return list_entry(s->set, struct client, streams);
 }
 
-/* One is being done again, and the next comes after it: savepoint.h. */
+/* True while a restored client runs an operation again that its next record must follow:
+ * savepoint.h. */
 static inline bool client_catches_up(const struct client *c) {
     return c->replay.awaited && c->replay.awaited->head <= c->replay.awaited_seq;
 }
 
-/* True when its next record may be read now. */
+/* True when the client's next record may be read now. */
 static inline bool client_accepts(const struct client *c) {
     const struct stream_set *s = &c->streams;
     return !c->leaving && !c->expelled && !c->throttled && !boundary_holds(&c->boundary) &&
            !client_catches_up(c) && s->pushed - s->completed + s->deferred_count < c->quota;
 }
 
-/* True while another thread may be at what is the client's. */
+/* True while another thread may use objects of the client. */
 static inline bool client_busy(const struct client *c) {
     return c->inflight || c->errand;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A handler on a stack of its own, which allocates nothing and takes no lock but the loader's, for
- * a second at most; then the signal's default.
+ * A handler on a stack of its own. It allocates nothing, takes no lock but the loader's, and runs
+ * for a second at most; then the signal's default action follows.
  */
 #include "daemon/worker/crash.h"
 
@@ -32,8 +32,8 @@ static void write_record(int signal_number) {
     if (write(STDERR_FILENO, line, (size_t)n) < 0) return;
 }
 
-/* Where it was: in a driver, most likely, of which nobody else would say so. Whoever holds the
- * loader's lock may be who crashed. */
+/* Writes the stack: most crashes are in a driver, and no other message says so. The crashed thread
+ * may hold the loader's lock, so an alarm ends a handler that hangs. */
 static void write_stack(void) {
     void *frames[CRASH_FRAMES];
     signal(SIGALRM, SIG_DFL);
@@ -41,7 +41,7 @@ static void write_stack(void) {
     backtrace_symbols_fd(frames, backtrace(frames, CRASH_FRAMES), STDERR_FILENO);
 }
 
-/* SA_RESETHAND: a second one ends the process at once. */
+/* SA_RESETHAND: a second signal ends the process at once. */
 static void handle_signal(int signal_number) {
     if (crash_kept) write_record(signal_number);
     write_stack();
@@ -54,7 +54,7 @@ void crash_watch(const char *path) {
     struct sigaction act = {.sa_handler = handle_signal, .sa_flags = SA_RESETHAND | SA_ONSTACK};
     if (!path || !*path || strlen(path) >= sizeof(crash_path)) return;
     memcpy(crash_path, path, strlen(path) + 1);
-    backtrace(&(void *){NULL}, 1); /* which allocates, the first time */
+    backtrace(&(void *){NULL}, 1); /* its first call allocates */
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaction(signals[i], &act, NULL);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When the process dies of a bug (an assertion, a broken invariant, an access to no memory), the
- * scheduler's latest events go to a file first, whose name is logged: `salus-sim replay` runs them
- * again. Where it was is in the log, a line a function.
+ * When the process dies of a bug (failed assertion, broken invariant, access to unmapped memory),
+ * the scheduler's latest events are first written to a file. Its name is logged; `salus-sim replay`
+ * runs the events again. The log also gets the stack, one line for each function.
  */
 #ifndef DAEMON_WORKER_CRASH_H
 #define DAEMON_WORKER_CRASH_H
 
 struct recorder;
 
-/* From now on. `path` NULL or "": nothing is written. The recorder stays the caller's, who says
- * NULL before it goes. Process-wide: one worker a process does so. */
+/* Installs the handlers. `path` NULL or "": no file is written. The caller keeps the recorder and
+ * passes NULL before freeing it. The state is per process: only one worker of a process can use it.
+ */
 void crash_watch(const char *path);
 void crash_recorder(const struct recorder *r);
 

@@ -7,9 +7,9 @@
 
 #include "common/log.h"
 
-#define ASK 0xfffffffful /* changes nothing */
+#define ASK 0xfffffffful /* reads the personality and changes nothing */
 
-/* By its path, which is what it is called in lists of processes. */
+/* Executes the program by its path, so that process lists show the path. */
 static void again(char **argv) {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is on the device, and since when it has been the operations of one client alone. Owner: the
+ * The number of operations on the device, and since when all of them are one client's. Owner: the
  * worker. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_LOAD_H
@@ -10,11 +10,11 @@
 
 struct load {
     uint64_t inflight; /* operations on the device */
-    uint32_t clients;  /* that have some */
-    uint64_t mixed_ns; /* until when there were several of these */
+    uint32_t clients;  /* clients with operations on the device */
+    uint64_t mixed_ns; /* the latest time at which there were several such clients */
 };
 
-/* `own`: how many of them are the client's. */
+/* `own` counts the operations of the client in question. */
 static inline void load_begin(struct load *l, uint64_t *own, uint64_t now_ns) {
     l->clients += (*own)++ == 0;
     if (l->clients > 1) l->mixed_ns = now_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop. In the steady state it makes no system call: the socket is looked at once a
- * millisecond, doorbells only when parked.
+ * The loop. In the steady state it makes no system call: it reads the socket once a millisecond,
+ * and doorbells only when it sleeps.
  */
 #include "daemon/worker/loop.h"
 
@@ -35,17 +35,17 @@
 
 #define TICK_NS 1000000ull
 #define BEAT_NS 1000000000ull
-#define SPIN_LONG_NS 1000000ull /* a core is free for each of us */
-/* Longer than a piece of a staged copy takes: with 10 us every piece ended in a parked wait, and
- * pageable copies fell from 0.8 and more of a memcpy to 0.3; eight clients on two cores lose
+#define SPIN_LONG_NS 1000000ull /* every client and thread has a core of its own */
+/* This is longer than a piece of a staged copy takes. With 10 us every piece ended in a sleep, and
+ * pageable copies fell from at least 0.8 of a memcpy to 0.3. Eight clients on two cores lose
  * nothing by it. */
 #define SPIN_SHORT_NS 50000ull
-#define SPIN_PAUSE_NS 2000ull /* without giving the core away */
+#define SPIN_PAUSE_NS 2000ull /* spins without yielding the core */
 #define LOOP_EVENTS 64
-#define LOOP_HELD_NS 10000000ull /* how often iteration_boundary_relent looks, at least */
+#define LOOP_HELD_NS 10000000ull /* longest time between calls of iteration_boundary_relent */
 
-/* Waking a parked peer costs more than spinning, but a spinner must not take the core of one who
- * works: the hint is long only while everybody has a core. */
+/* Waking a sleeping peer costs more than spinning, but a spinning client must not take the core of
+ * one that works. The hint is long only while every client and thread has a core. */
 static void hint_clients(struct worker *w) {
     uint32_t busy = (w->load.inflight ? w->loop.dev_threads : 0) + (w->loads.errands.away != 0);
     uint64_t spin = w->clients.count + 1 + busy <= w->loop.cores ? SPIN_LONG_NS : SPIN_SHORT_NS;
@@ -68,8 +68,8 @@ static void wake_clients(struct worker *w) {
     }
 }
 
-/* Only the broker's socket and descriptors of segments have something to say. Doorbells and the
- * device just had to wake us: the next round looks at all of them. */
+/* Only the broker's socket and descriptors of segments carry messages. Doorbells and the device
+ * only wake the worker: the next round looks at all of them. */
 static void poll_descriptors(struct worker *w, int timeout_ms) {
     struct epoll_event events[LOOP_EVENTS];
     int n = epoll_wait(w->loop.epoll_fd, events, LOOP_EVENTS, timeout_ms);
@@ -100,12 +100,12 @@ static void tick(struct worker *w) {
     if (w->profiles.telling) kernel_link_tell(w);
 }
 
-/* Nothing is done from here on: what the next worker goes on with stays as it is. The broker hears
- * what this one died of, and starts that. */
+/* True when the device is lost: from then on the worker does nothing, and leaves the clients' state
+ * for the next worker. The broker hears the reason and starts that worker. */
 static bool is_over(struct worker *w) {
     int err = worker_lost(w);
     if (!err || w->recovery.ending) return err;
-    pump_collect(w); /* all that was in flight, whoever saw it first */
+    pump_collect(w); /* takes every completed operation, in whatever order the loss was noticed */
     log_error("worker", "event=device_lost error=%s: ending", err_name(err));
     device_loss_say(w, err);
     w->link.over = true;
@@ -148,14 +148,14 @@ bool loop_idle(const struct worker *w) {
            !module_load_pending(w);
 }
 
-/* Ask to be woken, look once more, sleep. */
+/* Arms the descriptors, looks once more, then sleeps. */
 static void park(struct worker *w) {
     show_update(w, true);
     chan_arm(w);
     if (loop_idle(w) && !w->ops->arm(w->dev) && module_load_arm(w) && !chan_ready(w)) {
         uint64_t wait_ns = park_ns(w);
         poll_descriptors(w, (int)(wait_ns / 1000000) + 1);
-        w->loop.tick_ns = 0; /* we may run elsewhere now */
+        w->loop.tick_ns = 0; /* the thread may run on another core now */
     }
     chan_disarm(w);
 }
@@ -179,17 +179,18 @@ void loop_run(struct worker *w) {
     }
 }
 
-/* The device and all errands must be done with everything before its memory goes. */
+/* Waits until the device and all background tasks have finished, because they use the clients'
+ * memory. */
 static void end_clients(struct worker *w) {
     struct list *pos, *tmp;
-    keepers_finish(&w->shared.keepers); /* nothing is kept beyond our own end: nor saved for that */
+    keepers_finish(
+        &w->shared.keepers); /* no segment is kept beyond this worker's end, so none is saved */
     list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         client_leave(c);
         client_end_abandon(c, w->recovery.ending ? w->recovery.ending : ERR_BROKER_LOST);
-        reply_wake(
-            &c->com,
-            &c->sub->client_sleeping); /* those who sleep see it now, not at their next tick */
+        reply_wake(&c->com, &c->sub->client_sleeping); /* sleeping clients see the end now, not at
+                                                          their next tick */
     }
     while (w->load.inflight || w->loads.count) {
         if (!pump_collect(w) && !module_load_collect(w)) usleep(100);
@@ -199,7 +200,7 @@ static void end_clients(struct worker *w) {
         client_end_destroy(list_entry(pos, struct client, link));
 }
 
-/* Their memory and what was under way are the next worker's, or nobody's. */
+/* The clients' memory and open operations pass to the next worker, or are lost without one. */
 void loop_leave(struct worker *w) {
     struct list *pos;
     list_each(pos, &w->clients.list) {

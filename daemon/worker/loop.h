@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker's loop: sweep, collect, pump, publish; spin for a while when there is nothing, then
- * park on descriptors.
+ * The worker's loop: sweep, collect, pump, publish. It spins for a while when there is no work,
+ * then sleeps on descriptors.
  */
 #ifndef DAEMON_WORKER_LOOP_H
 #define DAEMON_WORKER_LOOP_H
 
 #include "daemon/worker/worker.h"
 
-/* Until the broker is gone. */
+/* Runs until the broker has ended. */
 void loop_run(struct worker *w);
-/* One round without waiting: how much was done. For tests, and for loop_run. */
+/* Runs one round without waiting and returns the amount of work done. For tests and loop_run. */
 unsigned loop_once(struct worker *w);
-/* A round at this time, for tests whose time does not pass by itself. */
+/* Runs a round at this time, for tests that set the time themselves. */
 unsigned loop_at(struct worker *w, uint64_t now_ns);
-/* True when nothing is left to do of which no descriptor tells: it may sleep. */
+/* True when the loop may sleep: any remaining work announces itself through a descriptor. */
 bool loop_idle(const struct worker *w);
-/* The device is lost, and the process is to end at once: tells those whom no other worker goes on
- * with. */
+/* Called when the device is lost and the process must end at once. Tells the clients that no next
+ * worker can serve. */
 void loop_leave(struct worker *w);
 /* Ends every client, then the worker. */
 void loop_finish(struct worker *w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-gpu: the process that owns one device. Started by salusd, never by hand; it ends when the
- * broker does.
+ * salus-gpu, the process that owns one device. The broker starts it, never a user, and it ends when
+ * the broker does.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -120,7 +120,7 @@ static bool number32(const char *text, uint32_t *out) {
     return ok;
 }
 
-/* "field=number" of daemon/policy/policies.def; bounds are the scheduler's to check. */
+/* Parses "field=number" of daemon/policy/policies.def; the scheduler checks the bounds. */
 static bool take_set(const char *pair, struct policy_config *c) {
     char field[64];
     const char *equals = strchr(pair, '=');
@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
     log_background();
     fdutil_raise_limits();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is the broker's to handle */
+    signal(SIGINT, SIG_IGN); /* the broker handles a terminal's Ctrl-C */
     oom_yield();
     err = launchlog_open();
     if (err) log_warn("worker", "SALUS_LAUNCH_LOG: %s", err_text(err));
@@ -248,6 +248,6 @@ int main(int argc, char **argv) {
         loop_finish(w);
     if (launchlog_close()) log_warn("worker", "the launch log is not complete");
     log_finish();
-    if (lost) _exit(0); /* the driver takes nothing down of a context that is dead */
+    if (lost) _exit(0); /* the driver's exit handlers do not work with a dead context */
     return 0;
 }

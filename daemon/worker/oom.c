@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Raising is everybody's right; only lowering it again is not.
+ * Any process may raise its own score; lowering it again needs a privilege.
  */
 #include "daemon/worker/oom.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whom the kernel ends when memory is short.
+ * The order in which the kernel's OOM killer chooses among our processes.
  */
 #ifndef DAEMON_WORKER_OOM_H
 #define DAEMON_WORKER_OOM_H
 
-#define OOM_AFTER_BROKER 100 /* of oom_score_adj's thousandths */
+#define OOM_AFTER_BROKER 100 /* in thousandths, the unit of oom_score_adj */
 
-/* The worker before its broker, which can start another one and tells the jobs: raises this
- * process's oom_score_adj, which it inherited, by OOM_AFTER_BROKER. Where that cannot be, nothing
- * happens. */
+/* Makes the worker a likelier victim than its broker, which can start another worker and tell the
+ * jobs. Raises this process's inherited oom_score_adj by OOM_AFTER_BROKER. Does nothing where the
+ * kernel refuses. */
 void oom_yield(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counters that others read and the worker's thread alone writes: no locked instruction.
+ * Counters that other threads read and only the worker's thread writes, so no locked instruction is
+ * needed.
  */
 #ifndef DAEMON_WORKER_STATS_H
 #define DAEMON_WORKER_STATS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening the device and the scheduler, and closing all in the reverse order.
+ * Opens the device and the scheduler, and closes both in the reverse order.
  */
 #include "daemon/worker/worker.h"
 
@@ -39,13 +39,13 @@ static int open_epoll(struct worker *w) {
     return 0;
 }
 
-/* The software GPU's threads want the cores that a spinning client would use. */
+/* The software GPU's threads compete with spinning clients for the cores. */
 static uint32_t device_threads(const struct worker_config *config, uint32_t cores) {
     if (strcmp(config->ops->name, "soft") != 0) return 0;
     return config->device.threads ? config->device.threads : cores;
 }
 
-/* With the memory of an earlier worker, if that is of its kind and size. */
+/* Opens the device with an earlier worker's memory, if that has the right kind and size. */
 static int open_device(struct worker *w, const struct worker_config *c, char *why,
                        size_t why_bytes) {
     struct dev_config config = c->device;
@@ -60,7 +60,7 @@ static int open_device(struct worker *w, const struct worker_config *c, char *wh
     bool given = config.memory_fd > 0 || kept.count;
     int err = w->ops->open(&w->dev, &config);
     w->recovery.restoring = given && !err;
-    kept_finish(&kept); /* the device has its own */
+    kept_finish(&kept); /* the device has duplicates of its own */
     if (config.memory_fd > 0) fdutil_close(&config.memory_fd);
     config.kept = NULL;
     config.memory_fd = config.kept_count = 0;
@@ -99,7 +99,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     w->config.savepoint_ns = config->savepoint_ns;
     w->config.closed = config->closed;
     if (getrandom(&w->config.seed, sizeof(w->config.seed), 0) != sizeof(w->config.seed))
-        w->config.seed = fdutil_now_ns(); /* worse, but no reason not to serve */
+        w->config.seed = fdutil_now_ns(); /* a weaker seed, but the worker can still serve */
 
     char policy_why[160] = "the scheduler cannot be made";
     char device_why[256] = "";
@@ -107,7 +107,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     struct sched_config sched = {.policy = config->policy, .share_users = config->share_users};
     int err = open_device(w, config, device_why, sizeof(device_why));
     if (err) goto fail;
-    device_why[0] = '\0'; /* of a first try, with memory from before */
+    device_why[0] =
+        '\0'; /* drops the reason of a failed first try with an earlier worker's memory */
     w->ops->info(w->dev, &w->info);
     err = describe_device(w->ops, w->dev, &w->info, &w->description, &step);
     if (err) goto fail;

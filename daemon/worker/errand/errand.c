@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two lines, a thread each.
+ * Two lines with a thread each.
  */
 #include "daemon/worker/errand/errand.h"
 
@@ -13,8 +13,8 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 
-/* Sanitizers have another allocator in its place, but for malloc_trim, which then begins with one
- * that nobody made, and in several threads at once. */
+/* Sanitizers replace the allocator but not malloc_trim. That call would then create a heap of its
+ * own in several threads at once. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WITHOUT_A_HEAP
 #elif defined(__has_feature)
@@ -31,19 +31,20 @@ static struct errand *first_of(struct list *l) {
 
 /* ---- beside the loop ------------------------------------------------------------------------- */
 
-/* Lock held. */
+/* Called with the lock held. */
 static void add_done(struct errands *all, struct errand *e) {
     uint64_t one = 1;
     list_append(&all->done, &e->link);
     atom_store_release(&all->any_done, true);
     if (!all->armed) return;
     all->armed = false;
-    if (write(all->event_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
+    if (write(all->event_fd, &one, sizeof(one)) < 0)
+        return; /* the counter is full, so the descriptor is readable already */
 }
 
-/* Lock held, but for the errand itself. */
+/* Called with the lock held; releases it while the task runs. */
 static void run_one(struct errands *all, struct errand *e) {
-    bool last = e->last; /* it is gone then */
+    bool last = e->last; /* the task may be freed after `run` */
     pthread_mutex_unlock(&all->lock);
     e->run(e);
     pthread_mutex_lock(&all->lock);
@@ -79,8 +80,8 @@ void errand_give(struct errands *all, struct errand *e, enum errand_line line) {
     pthread_mutex_unlock(&all->lock);
 }
 
-/* What reading an image leaves is a few blocks that are kept among many that were freed: the
- * allocator gives none of these back by itself, and every line has an arena of its own. */
+/* Reading an image leaves a few used blocks among many free ones. The allocator returns none of
+ * these by itself, and each line has an arena of its own. */
 static void trim_heap(struct errand *e) {
 #ifndef WITHOUT_A_HEAP
     malloc_trim(0);
@@ -91,7 +92,7 @@ static void trim_heap(struct errand *e) {
 void errand_trim(struct errands *all) {
     for (int line = 0; line < ERRAND_LINES; line++) {
         struct errand *e = calloc(1, sizeof(*e));
-        if (!e) return; /* another time */
+        if (!e) return; /* a later call tries again */
         *e = (struct errand){.run = trim_heap, .last = true};
         errand_give(all, e, line);
     }
@@ -113,7 +114,8 @@ void errand_cancel(struct errands *all, struct errand *e) {
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Lock held. Nothing is done any more: who sleeps on the event is not woken by what was. */
+/* Called with the lock held when no completed task is left: drains the event, so that it wakes no
+ * sleeper for tasks that were taken. */
 static void note_none_done(struct errands *all) {
     uint64_t drained;
     atom_store_relaxed(&all->any_done, false);

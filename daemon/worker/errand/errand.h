@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Errands: what takes too long for the loop runs beside it, on threads of its own, while everybody
- * else's operations go on. There are two lines with a thread each, so that what is short never
- * waits for what is long; within a line they run in the order in which they were given. Whoever
- * gives has one under way for each client at most: so a line is as long as there are clients, and
- * they take turns.
+ * Background tasks: work that takes too long for the loop and runs on threads of its own, while
+ * other clients' operations continue. There are two lines with a thread each, so that short work
+ * never waits for long work. Within a line, tasks run in the order in which they were given. The
+ * caller has at most one task in progress for each client, so a line is at most as long as there
+ * are clients, and they take turns.
  *
- * Owner: the worker, whose thread makes all calls here. `run` alone is called on another, and
- * touches nothing but what its errand was given.
+ * Owner: the worker, whose thread makes all calls here. Only `run` is called on another thread; it
+ * touches nothing but the data that its task was given.
  */
 #ifndef DAEMON_WORKER_ERRAND_ERRAND_H
 #define DAEMON_WORKER_ERRAND_ERRAND_H
@@ -21,11 +21,12 @@
 
 enum errand_line { ERRAND_SHORT, ERRAND_LONG, ERRAND_LINES };
 
-/* Embedded in what it is about. From errand_give to errand_take it is not the caller's. */
+/* Embedded in the caller's task. The caller must not touch it between errand_give and errand_take.
+ */
 struct errand {
     struct list link;
     void (*run)(struct errand *e);
-    bool last; /* it does not come back: `run` ends it */
+    bool last; /* the task does not come back: `run` frees it */
 };
 
 struct errand_thread {
@@ -37,30 +38,32 @@ struct errand_thread {
 };
 
 struct errands {
-    pthread_mutex_t lock; /* over all that follows but what says otherwise; never held in `run` */
+    pthread_mutex_t lock; /* over all members below except where noted; never held in `run` */
     struct errand_thread lines[ERRAND_LINES];
     struct list done;
     bool stopping, armed;
     _Atomic bool any_done; /* lets the loop look without the lock */
-    int event_fd;          /* readable from when one is done that errand_arm waited for until all
-                              that are done are taken */
-    uint32_t away;         /* given and not taken, but the last ones; the worker's alone */
+    int event_fd;  /* becomes readable when a task completes that errand_arm waited for, until all
+                      completed tasks are taken */
+    uint32_t away; /* tasks given and not taken, without the last ones; used by the worker's thread
+                      only */
 };
 
-/* 0, or -errno with nothing started. */
+/* Returns 0, or -errno with nothing started. */
 int errand_start(struct errands *all);
-/* None is away. What still waits and does not come back is run before. */
+/* No task is in progress. Tasks that wait and do not come back run first. */
 void errand_stop(struct errands *all);
 
 void errand_give(struct errands *all, struct errand *e, enum errand_line line);
-/* It is done as it is, if it does not run yet. It comes back in either case. */
+/* Completes the task without running it, if it has not begun. The task comes back in either case.
+ */
 void errand_cancel(struct errands *all, struct errand *e);
-/* Much was freed, or is freed by what waits: beside, and behind that, the rest of the heap goes
- * back to the system. */
+/* Returns free heap memory to the system, on the lines' threads and after the tasks that wait.
+ * Called when much was freed, or waiting tasks will free much. */
 void errand_trim(struct errands *all);
-/* One that is done, or NULL. */
+/* A completed task, or NULL. */
 struct errand *errand_take(struct errands *all);
-/* The caller is about to sleep on event_fd. False: one is done already. */
+/* The caller is about to sleep on event_fd. Returns false when a task has already completed. */
 bool errand_arm(struct errands *all);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a client is shown: its completion page, which we alone write, and whether it is still alive.
- * With its fault its context is dead: nothing succeeds after it, and nothing more is shown as
- * complete. Where another worker can go on with the client, it is never told that the device is
- * lost: it is dead for this worker alone, and waits.
+ * A client's completion page, which the worker alone writes, and whether the client is alive.
+ *
+ * With its fault the client's context is dead: nothing succeeds after it, and nothing more is
+ * published as complete. Where another worker can continue the client, the client is never told
+ * that the device is lost. It is then dead for this worker alone, and waits.
  *
  * Owner: the client. Thread: the worker's, but for the page's text (text.h).
  */
@@ -27,7 +28,7 @@ static inline bool completion_dead(const struct completion *com) {
     return com->fault != 0;
 }
 
-/* That it is no concern of the client: the next worker goes on with what this one could not do. */
+/* True when the error is withheld from the client, because the next worker continues it. */
 static inline bool completion_withholds(const struct completion *com, int err) {
     return err == ERR_DEVICE_LOST && com->estate && estate_whole(com->estate);
 }

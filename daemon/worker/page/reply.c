@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers, and waking those who wait for them.
+ * Sends answers and wakes the threads that wait for them.
  */
 #include "daemon/worker/page/reply.h"
 
@@ -48,7 +48,8 @@ void reply_status(struct completion *com, const struct wire_record *rec, int err
 
 void reply_wake(struct completion *com, _Atomic uint32_t *sleeping) {
     com->published = false;
-    /* What was published is visible before we look; the sleeper sets the flag before it looks. */
+    /* The published values are visible before the flag is read; a sleeper sets the flag before it
+     * reads them. */
     atom_fence();
     if (!atom_load_relaxed(sleeping) || !atom_exchange(sleeping, 0)) return;
     syscall(SYS_futex, sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -2,9 +2,9 @@
  *
  * Kernels' output. A record is {u32 bytes, u32 to_stderr} and its text, in bytes that wrap.
  *
- * A reader may be copying a record while it is overwritten. So text_ring.first is raised before
- * that, and the reader looks at it again when it has copied (shim/connection/text.c). In the host
- * window the client can write to the ring: its own text is all that it can harm.
+ * A reader may be copying a record while it is overwritten. So text_ring.first is raised before the
+ * overwrite, and the reader checks it again after its copy (shim/connection/text.c). The client can
+ * write to a ring in the host window, but harms only its own text.
  */
 #include "daemon/worker/page/text.h"
 
@@ -50,8 +50,8 @@ static void copy_from(const char *ring, uint64_t ring_bytes, uint64_t at, void *
 
 /* ---- the oldest record that is kept; with the lock held -------------------------------------- */
 
-/* The first record that is kept: those that the client read are not. A position that no honest
- * reader stores counts as none. */
+/* The position of the first unread record. A read position that no correct reader stores is
+ * ignored. */
 static uint64_t first_of(const struct text *t, uint64_t written) {
     uint64_t first = atom_load_relaxed(&t->page->text_ring.first);
     uint64_t read = atom_load_acquire(&t->sub->text_read);
@@ -67,7 +67,8 @@ static uint64_t next_of(const struct text *t, uint64_t at, uint64_t written) {
     return head[0] > left ? written : at + sizeof(head) + head[0];
 }
 
-/* Drops records until no more than `keep` bytes are left; says so before they are overwritten. */
+/* Drops records until at most `keep` bytes are left, and publishes the new first before any
+ * overwrite. */
 static uint64_t drop_oldest(struct text *t, uint64_t written, uint64_t keep) {
     uint64_t first = first_of(t, written);
     while (written - first > keep)
@@ -94,7 +95,7 @@ void text_move(struct text *t, void *ring, uint64_t addr, uint64_t bytes) {
     }
     t->ring = to;
     t->bytes = to_bytes;
-    /* A reader that finds another place than before it copied copies again. */
+    /* A reader that finds the ring's place changed after its copy copies again. */
     atom_store_relaxed(&r->bytes, ring ? bytes : 0);
     atom_store_release(&r->addr, ring ? addr : 0);
     pthread_mutex_unlock(&t->lock);
