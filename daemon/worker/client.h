@@ -46,7 +46,7 @@ struct memory;
 /* Reasons why the worker reads nothing from a client that lives. */
 #define CLIENT_WAITS 1u /* waits for admission */
 #define CLIENT_OUT 2u   /* swapped out: waits for its memory */
-#define CLIENT_LOADS 4u /* waits for its background task; later records follow it */
+#define CLIENT_LOADS 4u /* waits for its background task */
 #define CLIENT_SAVES 8u /* waits until its memory is saved: savepoint_writer.h */
 #define CLIENT_ASKS 16u /* asks for memory that a new limit needs: limit_request.h */
 
@@ -61,14 +61,14 @@ struct client {
     uint8_t
         /* CLIENT_*: while any is set, or boundary_holds, the client's ring is not read. */
         throttled;
-    bool null;      /* its kernels take time and compute nothing */
+    bool null;      /* kernels take time and compute nothing */
     bool wanted;    /* swapped out, and the scheduler knows that it has work */
     bool displaced; /* some of its memory is not on the device, or its lane is not clear */
     bool fixed;     /* it has or had arrays, which cannot leave the device */
-    bool stranded;  /* its lane holds data of an earlier iteration: residency.h */
+    bool stranded;  /* the lane holds data of an earlier iteration: residency.h */
     bool abandoned; /* no further operation of it will be submitted */
     bool expelled, leaving;
-    bool deferring; /* its deferred list is being run */
+    bool deferring; /* the deferred list is being run */
     bool held;      /* it is not admitted before WIRE_BEGIN */
 
     /* State of the records that it has sent. */
@@ -78,7 +78,8 @@ struct client {
     struct objects objects;
     struct variables variables; /* saved variables of its modules */
     struct errand *
-        errand; /* its background task in progress; the worker owns it; NULL: none. module_load.h */
+        /* The background task in progress, which the worker owns; NULL: none. module_load.h */
+        errand;
     struct signals signals;
     struct op_pool pool;
     struct ring_rx rx;

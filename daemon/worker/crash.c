@@ -54,7 +54,7 @@ void crash_watch(const char *path) {
     struct sigaction act = {.sa_handler = handle_signal, .sa_flags = SA_RESETHAND | SA_ONSTACK};
     if (!path || !*path || strlen(path) >= sizeof(crash_path)) return;
     memcpy(crash_path, path, strlen(path) + 1);
-    backtrace(&(void *){NULL}, 1); /* its first call allocates */
+    backtrace(&(void *){NULL}, 1); /* the first call allocates */
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaction(signals[i], &act, NULL);

@@ -130,9 +130,11 @@ struct work_lists {
     struct list asking; /* memory_ask.link: requests for memory: sched_link.c */
     struct list saving; /* client.estate.savepoint.link: clients being saved: savepoint_writer.c */
     struct list
-        clearing; /* client.clearing: clients whose part of a lane is being cleared: sched_link.c */
+        /* client.clearing: clients whose part of a lane is being cleared: sched_link.c */
+        clearing;
     struct list
-        watching; /* client.watch.link: clients whose streams wait for a value: value_wait.c */
+        /* client.watch.link: clients whose streams wait for a value: value_wait.c */
+        watching;
 };
 
 struct kernels;
@@ -141,7 +143,7 @@ struct kernels;
 struct profiles {
     struct kernels *kernels;
     bool telling;        /* new knowledge goes to the broker */
-    uint32_t generation; /* of the latest WIRE_FORGET */
+    uint32_t generation; /* the number of the latest WIRE_FORGET */
 };
 
 /* The loop's own state, and the times of periodic work: loop.c. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Suspects.
+ * Records suspects.
  */
 #include "daemon/worker/faults/device_loss.h"
 
@@ -23,7 +23,7 @@ static void note_suspect(struct worker *w, struct client *c, const struct op *op
              op->dev.fault_text);
 }
 
-/* What an earlier worker had begun may be half done, whatever this one did of it. */
+/* An operation that an earlier worker began may be half done, whatever this worker did with it. */
 void device_loss_note(struct worker *w, const struct op *op) {
     if (!op->dev.result || !worker_lost(w)) return;
     struct client *c = client_of(op->stream);

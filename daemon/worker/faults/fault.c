@@ -16,7 +16,8 @@
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/stats.h"
 
-/* The word that the client sees. From here on no completion of it is published: stream.c. */
+/* Sets the fault that the client reads. From here on none of its completions is published:
+ * stream.c. */
 static void show_fault(struct client *c, int err) {
     c->com.fault = err;
     atom_store_release(&c->com.page->fault.cuda, (uint32_t)reply_cuda(err));
@@ -29,12 +30,12 @@ static void set_fault(struct client *c, int err) {
     if (list_empty(&c->fault_link)) list_append(&c->worker->work.faulted, &c->fault_link);
 }
 
-/* It is dead for this worker alone. */
+/* True when the client is dead for this worker alone. */
 static bool is_spared(const struct client *c) {
     return c->com.fault == ERR_DEVICE_LOST && !atom_load_relaxed(&c->com.page->fault.cuda);
 }
 
-/* True: it is not told. Nothing of it is shown as complete any more. */
+/* Returns true when the client is not told of the error. No later completion of it is published. */
 static bool spare(struct client *c, int err) {
     if (!completion_withholds(&c->com, err)) return false;
     c->com.fault = err;
@@ -76,7 +77,7 @@ void fault_raise_op(struct client *c, const struct op *op) {
               err_name(op->dev.result), reply_cuda(op->dev.result), f->address, f->text);
 }
 
-/* Where the device is lost, that may be why, whatever it looks like: the next worker will see. */
+/* On a lost device the loss may be the cause of any error: the next worker finds out. */
 void fault_raise(struct client *c, int err, const char *text) {
     if (worker_lost(c->worker)) err = ERR_DEVICE_LOST;
     if (c->com.fault || spare(c, err)) return;

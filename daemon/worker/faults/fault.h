@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What ends a client's context: an operation that failed, or a broken protocol. The fault is sticky
- * and names the kernel and the launch. The client is abandoned at the next safe point. That the
- * device is lost (ERR_DEVICE_LOST) ends nobody with whom another worker goes on
- * (completion_page.h).
+ * Causes that end a client's context: a failed operation, or a broken protocol. The fault is sticky
+ * and names the kernel and the launch. The client is abandoned at the next safe point. Loss of the
+ * device (ERR_DEVICE_LOST) ends no client that another worker continues (completion_page.h).
  */
 #ifndef DAEMON_WORKER_FAULTS_FAULT_H
 #define DAEMON_WORKER_FAULTS_FAULT_H
@@ -11,14 +10,15 @@
 struct client;
 struct op;
 
-/* op->dev.result says what failed. Only the first fault of a client that it is told counts. */
+/* Raises the failure in op->dev.result. Only the first fault counts that the client is told. */
 void fault_raise_op(struct client *c, const struct op *op);
-/* Anything else that ends its context, with a text for people. */
+/* Raises any other error that ends the client's context, with a text for people. */
 void fault_raise(struct client *c, int err, const char *text);
-/* It ends through no failure of its own, before all that it asked for was done: the same, but not
- * counted among its faults. Silent when it has one. */
+/* Ends the client's context through no failure of its own, before all its work is done. As
+ * fault_raise, but not counted among its faults. Does nothing when the client has a fault. */
 void fault_void(struct client *c, int err);
-/* The client broke the protocol: tells it, the log and the broker, and reads nothing more of it. */
+/* The client broke the protocol. Tells the client, the log and the broker; the worker reads nothing
+ * more from the client. */
 void fault_expel(struct client *c, const char *why);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One after the other.
+ * Runs suspects one after the other.
  */
 #include "daemon/worker/faults/fault_isolation.h"
 
@@ -66,7 +66,7 @@ uint64_t fault_isolation_next_ns(const struct worker *w) {
     return t->waiting || t->held ? t->since_ns + FAULT_ISOLATION_NS : UINT64_MAX;
 }
 
-/* Its client's kernels are no longer on trial. */
+/* Ends the trial of all kernels of the operation's client. */
 static void give_up(const struct op *op) {
     struct client *c = client_of(op->stream);
     c->replay.suspects = 0;

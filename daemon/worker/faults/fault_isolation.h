@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels on trial: the device ended while they were under way and others too, so that nobody knows
- * which of them did it (device_loss.h). Done again by the next worker, each runs alone: while it
- * does, and while the next one waits for that, the device is given no other kernel. Ends the device
- * again, that is who did it. Copies and fills are as ever.
+ * Kernels on trial. When the device is lost with several kernels in flight, the culprit among them
+ * is unknown (device_loss.h). The next worker runs each of these suspects alone: while one runs, or
+ * waits for its turn, the device gets no other kernel. A suspect that loses the device again is the
+ * culprit. Copies and fills continue as usual.
  *
- * An operation comes here once the scheduler lets it run, and counts there as running. Nobody waits
- * longer than FAULT_ISOLATION_NS: two kernels may wait for each other.
+ * An operation comes here once the scheduler lets it run, and counts there as running. No operation
+ * waits longer than FAULT_ISOLATION_NS, because two kernels may wait for each other.
  *
  * Owner: the worker. Thread: the worker's.
  */
@@ -18,8 +18,8 @@
 #define FAULT_ISOLATION_NS 5000000000ull
 
 bool fault_isolation_hold(struct worker *w, struct op *op);
-/* It is not to be given to the device now: it is kept until fault_isolation_next or
- * fault_isolation_forget has it. */
+/* True when the operation must not go to the device now. It is held until fault_isolation_next or
+ * fault_isolation_forget returns it. */
 static inline bool fault_isolation_holds(struct worker *w, struct op *op) {
     const struct fault_isolation *t = &w->isolation;
     if (op->kind != WIRE_LAUNCH || !(op->again || t->alone || t->waiting)) return false;
@@ -27,27 +27,27 @@ static inline bool fault_isolation_holds(struct worker *w, struct op *op) {
 }
 
 void fault_isolation_note_alone(struct worker *w, const struct op *op);
-/* It was given to the device. */
+/* Records that the operation went to the device. */
 static inline void fault_isolation_began(struct worker *w, const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
     w->isolation.kernels++;
     if (op->again) fault_isolation_note_alone(w, op);
 }
 
-/* The device is done with it. */
+/* Records that the device has finished the operation. */
 static inline void fault_isolation_ended(struct worker *w, const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
     w->isolation.kernels--;
     if (op == w->isolation.alone) w->isolation.alone = NULL;
 }
 
-/* True if fault_isolation_next has a client. */
+/* True if fault_isolation_next has an operation to return. */
 bool fault_isolation_ready(const struct worker *w);
-/* When it will at the latest; UINT64_MAX: nothing waits. */
+/* The latest time at which an operation becomes ready; UINT64_MAX: none waits. */
 uint64_t fault_isolation_next_ns(const struct worker *w);
-/* The next to run; NULL: none yet. */
+/* The next operation to run; NULL: none yet. */
 struct op *fault_isolation_next(struct worker *w);
-/* The client's, through op.next: it is dead. */
+/* Removes and returns the operations of a dead client, linked through op.next. */
 struct op *fault_isolation_forget(struct client *c);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The board: a page that the broker maps, with what the scheduler looks like (show.h writes it).
- *
- * Owner: the worker. Thread: its own.
+ * The board: a page that the broker maps, with the scheduler's state (show.h writes it). Owner: the
+ * worker. Thread: its own.
  */
 #ifndef DAEMON_WORKER_LINK_BOARD_H
 #define DAEMON_WORKER_LINK_BOARD_H
@@ -14,13 +13,13 @@
 #include "proto/wire/wire.h"
 
 struct board {
-    struct wire_board *page; /* NULL in a worker that never was ready */
+    struct wire_board *page; /* NULL in a worker that was never ready */
     int fd;
-    uint64_t steps, ns; /* when it was last brought up to date */
-    bool stale;         /* memory changed since, which is no step of the scheduler */
+    uint64_t steps, ns; /* when the page was last updated */
+    bool stale;         /* memory changed since then without a step of the scheduler */
 };
 
-int board_create(struct board *b); /* 0 or -errno; destroy follows in any case */
+int board_create(struct board *b); /* 0 or -errno; call board_destroy in any case */
 void board_destroy(struct board *b);
 
 #endif

@@ -15,8 +15,8 @@
 #include "common/log.h"
 #include "proto/cuda/cuda_abi.h"
 
-/* The socket may be non-blocking, and the broker briefly busy; it reads or dies. Without
- * descriptors a message waits for memory as well. */
+/* The socket may be non-blocking and the broker briefly busy; it reads, or it dies. A message
+ * without descriptors also waits while the system lacks memory. */
 static int send_bytes(int fd, const void *msg, size_t bytes, const int *fds, int nfds) {
     for (;;) {
         int err = fdutil_send(fd, msg, bytes, fds, nfds);
@@ -31,7 +31,7 @@ static int send_msg(int fd, const struct wire_worker_msg *msg, const int *fds, i
     return send_bytes(fd, msg, sizeof(*msg), fds, nfds);
 }
 
-/* The broker ended; with messages of ours unread, it is a reset that tells us. */
+/* When the broker ends with unread messages of ours, the socket reports a reset. */
 bool broker_link_closed(int result) {
     return result == 0 || result == -EPIPE || result == -ECONNRESET;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The socket to the broker, and what is said through it: what the device is, that we live, who is
- * to end. What is heard: order.h. End of file means that the broker died, and then so does the
- * worker.
+ * The socket to the broker, and the messages sent through it: the device's description, signs of
+ * life, jobs to end. Incoming messages: order.h. End of file means that the broker died; the worker
+ * then ends too.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -17,44 +17,48 @@
 
 struct broker_link {
     int fd;
-    bool over; /* the broker is gone, or cannot be understood */
+    bool over; /* the broker has ended, or its messages are not understood */
 };
 
-/* A device, as the broker and jobs are told of it beside its description. */
+/* The device as the broker and jobs see it, in addition to its description. */
 void broker_link_describe(struct wire_device *out, const struct dev_info *d,
                           const struct description *described);
 
-/* What the broker is to have of the worker. */
+/* Descriptors that the worker gives the broker. */
 struct broker_link_fds {
     int board, memory; /* -1: none */
-    bool adopted;      /* it goes on with the memory that it was given */
+    bool adopted;      /* the device uses the memory of an earlier worker */
 };
 
-/* Says what the device is, with the worker's descriptors; or, with `result` < 0 and a text, why
- * there is none (`info` and `described` NULL, no descriptors). */
+/* Sends the device's description with the worker's descriptors. With `result` < 0, sends `text`,
+ * the reason why there is no device; `info` and `described` are then NULL, and no descriptors go
+ * along. */
 int broker_link_ready(int broker_fd, const struct dev_info *info,
                       const struct description *described, const struct broker_link_fds *fds,
                       int result, const char *text);
 void broker_link_beat(struct broker_link *l);
-/* A restored job has done again what it must; or `err`: its own end, for which see its page. */
+/* A restored job has repeated its operations; or `err`: its context ended, and its page has the
+ * details. */
 void broker_link_resumed(struct broker_link *l, uint32_t job_id, int err);
 void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *why);
-/* The scheduler will never admit it. */
+/* The scheduler will never admit the job. */
 void broker_link_refused(struct broker_link *l, uint32_t job_id, const char *why);
 
 void broker_link_say(struct broker_link *l, const struct wire_worker_msg *msg);
-/* With descriptors, which stay the caller's. An error: there are too few for them to go along. */
+/* Sends a message with descriptors, which stay the caller's. Returns an error when no descriptor is
+ * free to carry them. */
 int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, const int *fds,
                      int nfds);
 
-/* dev_config.keep, of a link: says it and waits for room, as with all that the broker is told. An
- * error: it is not held, nor is what had the number before. */
+/* Implements dev_config.keep; `link` is the broker link. Sends the descriptor and waits for room,
+ * as all messages do. On error the broker holds neither this descriptor nor the number's earlier
+ * one. */
 int broker_link_keep(void *link, uint64_t id, int fd);
 
-/* What sending or receiving returned means that the broker ended. */
+/* True when this result of a send or receive means that the broker has ended. */
 bool broker_link_closed(int result);
-/* The link is over: a message of that kind could not be sent. An error only where the broker did
- * not end. */
+/* Closes the link because a message of this kind could not be sent. Logs an error unless the broker
+ * has ended. */
 void broker_link_lost(struct broker_link *l, uint32_t kind, int err);
 
 #endif

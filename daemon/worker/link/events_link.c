@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Only a file is written to: a pipe could make the worker wait for its reader.
+ * Only a regular file is accepted: a pipe could make the worker wait for its reader.
  */
 #include "daemon/worker/link/events_link.h"
 

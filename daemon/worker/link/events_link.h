@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * WIRE_EVENTS: a recording of what the scheduler is told and does, for somebody who asked. It goes
- * to a file of his as it happens, and ends by itself when nobody renews it.
+ * WIRE_EVENTS: a recording of the scheduler's events and actions, for a user who asked for it. It
+ * is written to that user's file as events happen, and ends by itself when the user does not renew
+ * it.
  *
  * Owner: the worker. Thread: the worker's.
  */
@@ -12,15 +13,15 @@
 #include "proto/wire/wire.h"
 
 struct events_link {
-    struct recorder *recorder; /* of the scheduler's latest steps */
+    struct recorder *recorder; /* the scheduler's latest steps */
     const struct sched *sched;
-    uint64_t until_ns; /* while it streams */
+    uint64_t until_ns; /* end of the recording, if one runs */
 };
 
-/* fd -1: none came along. It stays the caller's. */
+/* `fd` is -1 when the message had none. The caller keeps it. */
 void events_link_take(struct events_link *l, uint64_t now_ns, const struct wire_worker_msg *msg,
                       int fd);
-/* Ends a recording whose time is over, or that cannot be written. Once a tick. */
+/* Ends a recording whose time is over, or that cannot be written. Called once a tick. */
 void events_link_update(struct events_link *l, uint64_t now_ns);
 
 #endif

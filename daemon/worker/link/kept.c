@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list is the broker's; only what a part needs to be one is looked at.
+ * The broker wrote the list, so only what makes a part usable is checked.
  */
 #include "daemon/worker/link/kept.h"
 
@@ -16,7 +16,8 @@
 #include "common/log.h"
 #include "proto/wire/wire.h"
 
-/* Descriptors above the standard ones, which no program that the driver may start is to have. */
+/* Takes descriptors above the standard ones and makes them close-on-exec, because the driver may
+ * start programs. */
 static bool take_parts(struct kept *k, const struct wire_kept *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct wire_kept part = list[i];

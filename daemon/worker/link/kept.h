@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parts of the device's memory that outlived an earlier worker, for they have a descriptor each
- * that the broker holds (broker_link_keep).
+ * Parts of the device's memory that outlived an earlier worker, because the broker holds a
+ * descriptor of each (broker_link_keep).
  *
  * Owner: the worker. Thread: its own.
  */
@@ -17,10 +17,10 @@ struct kept {
     uint32_t count;
 };
 
-/* What the list names (a memfd of wire_kept), which is closed; none where it is 0 or not to be
- * understood. */
+/* Reads the parts that the list names (a memfd of wire_kept) and closes the list. None where
+ * list_fd is 0 or the list is malformed. */
 void kept_read(struct kept *k, int list_fd);
-/* With the descriptors. */
+/* Closes the descriptors too. */
 void kept_finish(struct kept *k);
 
 #endif

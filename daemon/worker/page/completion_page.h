@@ -19,7 +19,7 @@
 
 struct completion {
     struct wire_completion *page;
-    const struct estate *estate; /* of the client; NULL: it ends with this worker */
+    const struct estate *estate; /* the client's; NULL: it ends with this worker */
     int fault;                   /* ERR_* or -errno; 0 while alive */
     bool published;              /* since its waiters were last woken */
 };

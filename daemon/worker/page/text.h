@@ -16,7 +16,7 @@ struct text {
     struct wire_completion *page;
     const struct wire_submission *sub; /* has the client's own count of the bytes it has read */
     char *ring;
-    uint64_t bytes; /* of the ring */
+    uint64_t bytes; /* size of the ring */
 };
 
 void text_init(struct text *t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events to the scheduler, actions to the device.
+ * Turns operations into events for the scheduler, and its actions into work for the device.
  */
 #include "daemon/worker/scheduling/sched_link.h"
 
@@ -24,12 +24,12 @@
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* There is always room for one event more, so that an operation's is filled before anything is
- * called. In its place: copying it here costs more than the rest. */
+/* One free event always exists, so an operation's event is filled before any call. It is filled in
+ * place, because copying it costs more than the rest. */
 static __attribute__((noinline)) void more_events(struct worker *w) {
     uint32_t cap = 2 * w->scheduling.events.cap;
     struct sched_event *events = realloc(w->scheduling.events.items, cap * sizeof(*events));
-    if (!events) { /* a lost event would hang its client for ever; the broker restarts us */
+    if (!events) { /* a lost event would hang its client for ever; the broker restarts the worker */
         log_error("worker", "out of memory for %u scheduler events", cap);
         abort();
     }
@@ -63,11 +63,11 @@ void sched_link_done(struct worker *w, const struct op *op) {
     struct sched_event *e = first_free(w, SCHED_DONE, c->job_id);
     e->done.op = (uintptr_t)op;
     e->done.busy_ns = op->dev.busy_ns;
-    e->done.lane_bytes = c->inflight ? 0 : c->lifetime.live_bytes; /* only an idle job's count */
+    e->done.lane_bytes = c->inflight ? 0 : c->lifetime.live_bytes; /* counts only for an idle job */
     count_event(w);
 }
 
-/* Of a whole client or of nobody: all but its kind and job is the caller's to fill. */
+/* Appends an event with only kind and job set; the caller fills the rest. */
 static struct sched_event *add_event(struct worker *w, enum sched_event_kind kind, uint32_t job) {
     first_free(w, kind, job);
     count_event(w);
@@ -76,8 +76,8 @@ static struct sched_event *add_event(struct worker *w, enum sched_event_kind kin
 
 /* ---- submission ------------------------------------------------------------------------------ */
 
-/* Of a job whose kernels are not computed. Where the table of kernels was full nobody has said yet
- * how long it takes. */
+/* Spends the time of a null job's launch. A kernel that did not fit into the table has no known
+ * duration, so its time is estimated. */
 static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *op) {
     const struct sched_kernel *known = launch_profile_sched(op);
     uint64_t ns =
@@ -87,7 +87,8 @@ static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *o
 
 static int submit_op(struct worker *w, struct client *c, struct op *op) {
     struct dev_queue *queue = op->stream->queue;
-    if (op->dev.result) return op->dev.result; /* refused when it was read; it fails in its turn */
+    if (op->dev.result)
+        return op->dev.result; /* refused when it was read; it fails in stream order */
     if (w->info.coarse && launch_profile_asks(op)) op->dev.timed = true;
     switch (op->kind) {
     case WIRE_LAUNCH:
@@ -117,7 +118,8 @@ void sched_link_run(struct worker *w, struct op *op) {
         device_loss_note(w, op);
         sched_link_done(w, op);
         if (!client_dead(c)) fault_raise_op(c, op);
-        return; /* the client is abandoned at the next safe point, which retires this too */
+        return; /* the client is abandoned at the next safe point, which retires this operation too
+                 */
     }
     op->state = OP_RUNNING;
     op->submitted_ns = w->now_ns;
@@ -130,7 +132,8 @@ void sched_link_run(struct worker *w, struct op *op) {
     op_prefetch(stream_at(s, s->cursor));
 }
 
-/* A bug of ours. Where it leaves somebody waiting for ever, the broker starts another worker. */
+/* A rejected event is a bug of ours. When it leaves a client waiting for ever, the worker aborts
+ * and the broker starts another one. */
 static void log_rejected(const struct sched_action *a) {
     bool waits = a->rejected.event == SCHED_SUBMITTED || a->rejected.event == SCHED_JOINED ||
                  a->rejected.event == SCHED_ASKED || a->rejected.event == SCHED_BOUNDARY;
@@ -139,7 +142,7 @@ static void log_rejected(const struct sched_action *a) {
     if (waits) abort();
 }
 
-/* Actions after which jobs can have more memory, or less. */
+/* True for actions after which jobs can get more memory, or less. */
 static bool reserves(enum sched_action_kind kind) {
     return kind == SCHED_ADMIT || kind == SCHED_GRANT || kind == SCHED_LANE || kind == SCHED_MOVE ||
            kind == SCHED_SWAP_OUT || kind == SCHED_SWAP_IN;
@@ -178,13 +181,15 @@ void sched_link_step(struct worker *w) {
     struct event_batch taken = w->scheduling.events;
     struct sched_actions actions;
     if (w->recovery.restoring)
-        return; /* what it would give away may be another's, who is still to come */
-    w->scheduling.events = w->scheduling.taken; /* what the actions lead to is for the next step */
+        return; /* memory that a step would give away may belong to a client that has yet to arrive
+                 */
+    w->scheduling.events =
+        w->scheduling.taken; /* events that the actions cause are for the next step */
     w->scheduling.events.count = 0;
     w->scheduling.taken = taken;
     recorder_begin(recorder, w->scheduling.sched, w->now_ns, taken.items, taken.count);
     int err = sched_step(w->scheduling.sched, w->now_ns, taken.items, taken.count, &actions);
-    if (err) { /* out of memory: going on would lose operations */
+    if (err) { /* out of memory: continuing would lose operations */
         log_error("worker", "scheduler step failed: error=%d", err);
         abort();
     }
@@ -197,7 +202,7 @@ void sched_link_step(struct worker *w) {
         else
             act(w, a);
     }
-    recorder_end(recorder); /* the device has its work meanwhile */
+    recorder_end(recorder); /* comes last, so that the device already has its work */
     if (!w->scheduling.reserved_anew) return;
     w->scheduling.reserved_anew = false;
     obtainable_update(w);
@@ -226,8 +231,8 @@ bool sched_link_asked(const struct worker *w) {
     return !list_empty(&w->work.asking) && !w->recovery.restoring && !worker_lost(w);
 }
 
-/* Memory for the deferred list would be there only once all is moved that was decided before: the
- * list goes on, and asks, in the next round. */
+/* Memory for the deferred list becomes free only once all earlier moves are done. The list
+ * continues, and asks again, in the next round. */
 static bool put_off(struct worker *w, struct memory_ask *ask) {
     struct client *c = ask->client;
     if (ask != &c->asks[MEMORY_ASK_DEFERRED] || !memory_move_any(w) || client_dead(c)) return false;
@@ -236,7 +241,7 @@ static bool put_off(struct worker *w, struct memory_ask *ask) {
     return true;
 }
 
-/* A request is the one event of its step: what was measured before is not to undo the answer. */
+/* A request is the only event of its step, so that earlier measurements cannot undo the answer. */
 unsigned sched_link_grant(struct worker *w) {
     unsigned count = 0;
     while (sched_link_asked(w)) {

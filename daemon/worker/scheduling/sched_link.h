@@ -1,58 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between streams, scheduler and device: eligible operations become events, the scheduler's actions
- * become submissions. Owner: the worker. Thread: its own.
+ * Connects streams, scheduler and device: eligible operations become events, and the scheduler's
+ * actions become submissions. Owner: the worker. Thread: its own.
  */
 #ifndef DAEMON_WORKER_SCHEDULING_SCHED_LINK_H
 #define DAEMON_WORKER_SCHEDULING_SCHED_LINK_H
 
 #include "daemon/worker/client.h"
 
-/* The operation is eligible. */
+/* Reports an eligible operation to the scheduler. */
 void sched_link_offer(struct worker *w, struct op *op);
-/* The device is done with it, or it never got there. */
+/* Reports that the device has finished the operation, or that it never got there. */
 void sched_link_done(struct worker *w, const struct op *op);
 void sched_link_joined(struct client *c, const struct sched_spec *spec);
-/* The client's current iteration is complete. */
+/* Reports that the client's current iteration is complete. */
 void sched_link_boundary(struct client *c);
-/* Some of its memory cannot leave the device from now on. */
+/* Reports that some of the client's memory cannot leave the device from now on. */
 void sched_link_fixed(struct client *c);
-/* Swapped out, it has something to do. */
+/* Reports that the client has work while it is swapped out. */
 void sched_link_wanted(struct client *c);
-/* Its P and E are those of its credit from now on, as measured. */
+/* Reports the measured P and E, which are those of the client's credit from now on. */
 void sched_link_measured(struct client *c);
-/* The scheduler looks at the time, if it asked for that. */
+/* Gives the scheduler the time, if it asked for that. */
 void sched_link_time(struct worker *w);
 
-/* Tells the scheduler all that happened, and carries out what it decides. Only the loop's stages
- * and the rooms above this one call it: no action does, because none of the rooms below can. */
+/* Tells the scheduler all that happened, and carries out its decisions. Called only by the loop's
+ * stages and by the folders above this one. No action can call it: it is above the code that
+ * carries actions out. */
 void sched_link_step(struct worker *w);
-/* A client has posted a request for memory (memory_ask.h). */
+/* True when a client has posted a request for memory (memory_ask.h). */
 bool sched_link_asked(const struct worker *w);
-/* Steps until all requests are answered, and resumes each that need not wait: how many there were.
- */
+/* Runs steps until all requests are answered, and resumes each that need not wait. Returns the
+ * number of requests. */
 unsigned sched_link_grant(struct worker *w);
-/* Its weight, priority, pause, iterations and what it takes are these; P and E stay. At a safe
- * point only. */
+/* Sets the client's weight, priority, pause, iterations and resources; P and E stay. Called at a
+ * safe point only. */
 void sched_link_set(struct client *c, const struct sched_spec *spec);
-/* Other policies, a configuration that sched_policy_check allows. At a safe point only. */
+/* Sets other policies, in a configuration that sched_policy_check allows. Called at a safe point
+ * only. */
 void sched_link_policy(struct worker *w, const struct policy_config *policy);
-/* The scheduler forgets the client's waiting operations, before this returns. */
+/* Makes the scheduler forget the client's waiting operations before this function returns. */
 void sched_link_left(struct client *c);
 
-/* The scheduler lets it run: to the device, unless its client's lane is not clear yet, or it is a
- * kernel and one on trial comes first. */
+/* Gives an operation that the scheduler lets run to the device. Holds it while its client's lane is
+ * not clear, and holds a kernel while one on trial comes first. */
 void sched_link_run(struct worker *w, struct op *op);
-/* A round of what is to be moved: how many moves went on. The scheduler hears whose memory is on
- * its way still. */
+/* Carries out one round of moves and returns how many made progress. Tells the scheduler which
+ * clients' memory is still being moved in. */
 unsigned sched_link_move(struct worker *w);
-/* The next chunks of each client whose lane is cleared; how many clients. */
+/* Clears the next chunks of each client whose lane is being cleared; returns the number of clients.
+ */
 unsigned sched_link_clear(struct worker *w);
-/* What was parked of the client runs, or ends when it is dead. */
+/* Runs the client's parked operations, or ends them when the client is dead. */
 void sched_link_unpark(struct client *c);
-/* Kernels that may run now go on. */
+/* Gives the device the kernels that fault isolation now allows. */
 void sched_link_try(struct worker *w);
-/* Those of a dead client that wait for a trial, or for its end, end. */
+/* Ends a dead client's operations that wait for a trial, or for its end. */
 void sched_link_untry(struct client *c);
 
 #endif

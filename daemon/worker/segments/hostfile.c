@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges are an ascending array: there are at most WIRE_FILE_RANGES, and they come and go seldom.
+ * Ranges are an ascending array: there are at most WIRE_FILE_RANGES, and they change seldom.
  */
 #include "daemon/worker/segments/hostfile.h"
 
@@ -20,9 +20,10 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-#define HOSTFILE_LEAST (1ull << 32) /* below lie programs without position independence */
+#define HOSTFILE_LEAST \
+    (1ull << 32) /* programs without position independence lie below this address */
 #define HOSTFILE_END (1ull << 47)
-#define KEEP_FDS 64 /* no client gets the last descriptors; an eighth where there are few */
+#define KEEP_FDS 64 /* descriptors that clients never get; an eighth where there are few */
 
 static bool in_window(const struct hostfiles *h, uint64_t addr, uint64_t bytes) {
     return addr >= h->base && bytes <= h->bytes && addr - h->base <= h->bytes - bytes;
@@ -58,7 +59,7 @@ void hostfile_finish(struct hostfiles *h) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The kernel gives out the lowest number that is free. */
+/* The kernel hands out the lowest free number, so a high one is among the last. */
 static bool is_last(int fd) {
     struct rlimit limit = {0};
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) return false;
@@ -91,7 +92,7 @@ int hostfile_drop(struct hostfiles *h, uint32_t file) {
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* The first that ends behind `addr`. */
+/* The index of the first range that ends behind `addr`. */
 static uint32_t find(const struct hostfiles *h, uint64_t addr) {
     uint32_t lo = 0, hi = h->count;
     while (lo < hi) {
@@ -116,7 +117,7 @@ static int make_room(struct hostfiles *h) {
     return 0;
 }
 
-/* A page that the file ends in can be touched to its end. */
+/* The last page of a file can be accessed to its end, so sizes are rounded up. */
 static int check_range(const struct hostfiles *h, const struct wire_file_range *r) {
     uint64_t bytes;
     if (h->fds[r->file] < 0) return -ENOENT;
@@ -126,7 +127,7 @@ static int check_range(const struct hostfiles *h, const struct wire_file_range *
     return r->offset <= bytes && r->bytes <= bytes - r->offset ? 0 : -EINVAL;
 }
 
-/* Whatever it was that failed, there is memory afterwards: the device may touch it. */
+/* Whatever fails, the range has memory afterwards, because the device may access it. */
 static int exchange(struct hostfiles *h, uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
     int err = h->ops->host->host_map(h->space, addr, bytes, fd, offset);
     if (err && remap_fill(addr, bytes, h->window, addr - h->base)) return -ENOMEM;
@@ -155,13 +156,13 @@ static int map_in_window(struct hostfiles *h, const struct wire_file_range *r, u
 
 /* ---- outside the window ---------------------------------------------------------------------- */
 
-/* `how`: MAP_FIXED over what is our own, or MAP_FIXED_NOREPLACE. */
+/* `how`: MAP_FIXED over our own mapping, or MAP_FIXED_NOREPLACE. */
 static int put_pages(const struct hostfiles *h, const struct wire_file_range *r, int how) {
     void *want = (void *)(uintptr_t)r->addr;
     void *got = mmap(want, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | how,
                      h->fds[r->file], (off_t)r->offset);
     if (got == MAP_FAILED) return errno == EEXIST ? -EADDRNOTAVAIL : -errno;
-    if (got != want) { /* a kernel before 4.17 takes the address as a hint */
+    if (got != want) { /* a kernel older than 4.17 takes the address as a hint */
         munmap(got, r->bytes);
         return -EADDRNOTAVAIL;
     }
@@ -170,7 +171,7 @@ static int put_pages(const struct hostfiles *h, const struct wire_file_range *r,
     return 0;
 }
 
-/* What runs may still touch them. */
+/* Replaces the pages with anonymous ones, because running work may still access them. */
 static void blank_pages(const struct hostfile_range *r) {
     (void)mmap((void *)(uintptr_t)r->addr, r->bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -181,7 +182,7 @@ static bool is_closed(const struct hostfiles *h, const struct wire_file_range *r
     return reserved || r->addr < HOSTFILE_LEAST || r->addr + r->bytes > HOSTFILE_END;
 }
 
-/* Of one that is shown no longer its client may have exactly the same again. */
+/* The client may map exactly the same range again where one is no longer mapped. */
 static int place_again(struct hostfiles *h, const struct wire_file_range *r, uint32_t i) {
     struct hostfile_range *was = &h->ranges[i];
     if (!was->away) return ERR_PROTOCOL;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files of a client that parts of its host window show, so that the device sees memory which other
- * processes have mapped as well. They are memfds that cannot shrink, or touching what was cut off
- * would end this process; that is looked at here, whoever looked before. They are kept open for the
- * ranges that come, at most WIRE_FILES, and closed with the client. A range may also lie where the
- * client has it, outside its windows, if nothing else is there. The worker's thread.
+ * Files of a client that are mapped into parts of its host window. The device then sees memory that
+ * other processes have mapped too. They are memfds that cannot shrink; otherwise an access past a
+ * new end would kill this process. This file checks that again, whoever checked it before.
+ *
+ * At most WIRE_FILES files stay open for later ranges, and are closed with the client. A range may
+ * also lie at the client's own address outside its windows, if nothing else is mapped there.
+ * Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_SEGMENTS_HOSTFILE_H
 #define DAEMON_WORKER_SEGMENTS_HOSTFILE_H
@@ -17,10 +19,10 @@
 
 struct hostfile_range {
     uint64_t addr, bytes;
-    bool away; /* outside the window, and shown no longer; its pages are nobody's */
+    bool away; /* outside the window and no longer mapped to its file; its pages have no owner */
 };
 
-/* Where no client may have pages of the worker's: address windows that jobs will be given. */
+/* Addresses at which no client may place a range: address windows that jobs will be given. */
 struct hostfile_bounds {
     uint64_t lo, hi;
 };
@@ -29,37 +31,37 @@ struct hostfiles {
     const struct dev_ops *ops;
     struct dev_space *space;
     struct hostfile_bounds closed;
-    uint64_t base, bytes;          /* of the host window, without what the worker gives out of it */
-    int window;                    /* the host window's own; -1: nothing was begun */
-    int fds[WIRE_FILES];           /* -1: the number is free */
+    uint64_t base, bytes; /* the host window, without the part that the worker allocates from */
+    int window;           /* file of the host window itself; -1: not initialised */
+    int fds[WIRE_FILES];  /* -1: the number is free */
     struct hostfile_range *ranges; /* ascending */
     uint32_t count, room;
     uint64_t shown_bytes;
 };
 
-/* `window_fd` is taken over. */
+/* Takes over `window_fd`. */
 void hostfile_init(struct hostfiles *h, const struct dev_ops *ops, struct dev_space *space,
                    const struct dev_windows *windows, const struct hostfile_bounds *closed,
                    int window_fd);
-/* Closes all; what was mapped goes with the window. Also of one that is all zeros but for
+/* Closes all files; their mappings end with the window. Accepts a struct that is all zeros but for
  * `window` -1. */
 void hostfile_finish(struct hostfiles *h);
 
-/* `fd`, taken over in any case, is number `file`, which is below WIRE_FILES. -EEXIST: there is one;
- * -EINVAL: it could shrink; -EMFILE: it is among the last that this process may have; -ENOTSUP: the
- * device shows no files. */
+/* Opens `fd`, taken over in any case, as number `file` (below WIRE_FILES). -EEXIST: the number is
+ * in use; -EINVAL: the file could shrink; -EMFILE: `fd` is one of this process's last descriptors;
+ * -ENOTSUP: the device cannot map files. */
 int hostfile_take(struct hostfiles *h, uint32_t file, int fd);
-/* -ENOENT. Ranges that show it go on. */
+/* Closes the file; -ENOENT: there is none. Ranges that map it stay mapped. */
 int hostfile_drop(struct hostfiles *h, uint32_t file);
 
-/* -ENOENT: no such file; -EINVAL: it is not so large; -ENOSPC: WIRE_FILE_RANGES are shown; -ENOMEM
- * and others of mmap; -EADDRNOTAVAIL: outside the window, where something else lies. ERR_PROTOCOL:
- * some of it is in the window, or shows a file. */
+/* Maps a range. -ENOENT: no such file; -EINVAL: the file is shorter; -ENOSPC: WIRE_FILE_RANGES are
+ * mapped; -ENOMEM and others of mmap; -EADDRNOTAVAIL: outside the window, where something else is
+ * mapped. ERR_PROTOCOL: the range is partly in the window, or overlaps another range. */
 int hostfile_map(struct hostfiles *h, const struct wire_file_range *r);
-/* ERR_PROTOCOL: these are no range. `idle`: nothing of the client is on the device, so that the
- * pages can go. */
+/* Unmaps ranges. ERR_PROTOCOL: these are no ranges. `idle`: the device runs nothing of the client,
+ * so that the pages can be freed. */
 int hostfile_unmap(struct hostfiles *h, uint64_t addr, uint64_t bytes, bool idle);
-/* All of it lies outside the window, and is shown. */
+/* True when all of it lies outside the window and is mapped. */
 bool hostfile_has(const struct hostfiles *h, uint64_t addr, uint64_t bytes);
 
 #endif

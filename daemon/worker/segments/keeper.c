@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ends of sockets, watched for nothing but that they hang up.
+ * The ends of sockets, watched only for a hang-up.
  */
 #include "daemon/worker/segments/keeper.h"
 
@@ -13,14 +13,14 @@
 #include "common/fdutil.h"
 #include "daemon/worker/segments/segment.h"
 
-#define KEEPER_ROOM (1u << 18) /* where the process may have any number of descriptors */
+#define KEEPER_ROOM (1u << 18) /* limit where the process may have any number of descriptors */
 #define KEEPER_BATCH 64
 
-/* What the descriptors of a user keep. */
+/* Memory that a user's descriptors keep. */
 struct keeper_user {
     struct list link;
     uint32_t uid, count;
-    uint64_t bytes; /* of segments, each once */
+    uint64_t bytes; /* bytes of segments, each counted once */
 };
 
 struct keeper {
@@ -76,7 +76,7 @@ static uint64_t bytes_of(const struct segment *s) {
     return s->count * s->granule;
 }
 
-/* What it has not kept before is more. */
+/* A segment that the user does not keep yet adds its bytes. */
 static int check_bounds(const struct keepers *k, const struct keeper_user *u,
                         const struct segment *s, uint64_t most) {
     uint64_t more = s->keepers ? 0 : bytes_of(s);
@@ -87,7 +87,7 @@ static int check_bounds(const struct keepers *k, const struct keeper_user *u,
 /* ---- keepers --------------------------------------------------------------------------------- */
 
 static int watch(struct keepers *k, struct keeper *kept) {
-    struct epoll_event event = {.events = 0, .data.ptr = kept}; /* EPOLLHUP comes unasked */
+    struct epoll_event event = {.events = 0, .data.ptr = kept}; /* EPOLLHUP is always reported */
     return epoll_ctl(k->epoll_fd, EPOLL_CTL_ADD, kept->fd, &event) < 0 ? -errno : 0;
 }
 
@@ -120,7 +120,7 @@ int keepers_take(struct keepers *k, struct segment *s, int fd, uint64_t most) {
 static void drop(struct keepers *k, struct keeper *kept) {
     struct keeper_user *u = kept->user;
     list_remove(&kept->link);
-    /* Closing does not: the client may have this end, too. */
+    /* Closing alone does not remove it: the client may have this end open too. */
     epoll_ctl(k->epoll_fd, EPOLL_CTL_DEL, kept->fd, NULL);
     fdutil_close(&kept->fd);
     if (kept->segment->keepers == 1) u->bytes -= bytes_of(kept->segment);

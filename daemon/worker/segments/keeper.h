@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Descriptors of segments: what a program has of an allocation that it exported is one end of a
- * pair of sockets, with the key in it (wire.h); the other end is here. It hangs up when nobody has
- * the program's end any more, whoever had it and however he ended. Until then the segment is kept,
- * also when no client holds it.
+ * Descriptors of segments. A program that exports an allocation gets one end of a pair of sockets,
+ * with the key in it (wire.h). The other end is here. It hangs up when no process has the program's
+ * end any more, however the processes ended. Until then the segment is kept, even when no client
+ * holds it.
  *
- * A user's descriptors keep no more memory than his bound, for it may all be in host memory; and no
- * more of them than there are free for others, of half of what this process may have.
+ * A user's descriptors keep at most as much memory as the user's limit allows, since all of it may
+ * be in host memory. Descriptors use at most half of those that this process may have, and a user
+ * never takes more of them than it leaves free for others.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -21,21 +22,21 @@ struct segment;
 
 struct keepers {
     struct list list;  /* keeper.link */
-    struct list users; /* keeper_user.link: those that have some */
+    struct list users; /* keeper_user.link: users with descriptors */
     uint32_t count, room;
-    int epoll_fd; /* readable when some have hung up; -1: not open */
+    int epoll_fd; /* readable when a descriptor has hung up; -1: not open */
 };
 
-int keepers_open(
-    struct keepers *k); /* 0 or -errno; finish follows in any case, after clients' end */
+int keepers_open(struct keepers *k); /* 0 or -errno; call keepers_finish in any case, after the
+                                        clients have ended */
 void keepers_finish(struct keepers *k);
 
-/* `fd`, of which the other end is the descriptor, is taken over in any case. The segment has a key;
- * `most`: what the descriptors of its user may keep. ERR_NO_MEMORY: that is less; -EMFILE: he has
- * too many; -errno. */
+/* Keeps the segment, which has a key, until the other end of `fd` hangs up. Takes over `fd` in any
+ * case. `most`: bytes that the user's descriptors may keep. ERR_NO_MEMORY: that is exceeded;
+ * -EMFILE: the user has too many; -errno. */
 int keepers_take(struct keepers *k, struct segment *s, int fd, uint64_t most);
 
-/* Lets go of what some that hung up kept; how many. */
+/* Releases the segments of descriptors that hung up; returns how many. */
 unsigned keepers_look(struct keepers *k);
 
 #endif

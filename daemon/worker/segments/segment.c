@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A segment's chunks, or where their bytes are instead.
+ * A segment's chunks, or the places where their bytes are instead.
  */
 #include "daemon/worker/segments/segment.h"
 
@@ -18,7 +18,7 @@ bool segment_whole(const struct segment *s) {
     return s->there == s->count;
 }
 
-/* The last of them, so that those before stay the first. */
+/* Destroys the last chunks, so that those before stay the first. */
 static uint32_t destroy_chunks(struct segment *s, uint32_t most) {
     uint32_t n = 0;
     for (; s->there && n < most; n++) {
@@ -43,7 +43,8 @@ static void free_retired(struct segment *s) {
     s->retired = NULL;
 }
 
-/* Nobody holds it. False: the device has no such thing, or cannot now, and nothing has changed. */
+/* Retires a segment without a holder. False: the device cannot retire, or cannot now; nothing
+ * changed. */
 static bool retire(struct segment *s) {
     if (!s->ops->retirement) return false;
     free_hosts(s);
@@ -62,8 +63,8 @@ static bool retire(struct segment *s) {
     return !err;
 }
 
-/* Nobody is charged for it on the device, where it must not stay: who would open it is told that it
- * is not there. */
+/* Frees the chunks of a segment that has no holder: nobody is charged for them on the device, so
+ * they must not stay there. Later attempts to open it fail. */
 static void lose(struct segment *s, int err) {
     log_error("memory",
               "chunks=%u lost=\"only descriptors held it, and host memory is out\" error=%d",
@@ -104,7 +105,7 @@ int segment_save(struct segment *s, uint32_t most, uint32_t *done, uint64_t *mov
     return err;
 }
 
-/* The next one: where it is retired, or with the bytes that were saved. */
+/* Loads the next chunk: from its retired state, or from the saved bytes. */
 static int load_chunk(struct segment *s, uint32_t i, uint64_t *moved_bytes) {
     if (s->retired) {
         int err = s->ops->retirement->chunk_revive(s->dev, s->retired[i], &s->chunks[i]);
@@ -143,7 +144,7 @@ uint32_t segment_shed(struct segment *s, uint32_t most) {
     return segment_sheds(s) ? destroy_chunks(s, most) : 0;
 }
 
-/* It was loaded, and stays alone. */
+/* The segment was loaded and again has no holder. */
 static void retire_again(struct segment *s) {
     if (retire(s)) return;
     s->set->alone_bytes -= s->count * s->granule;
@@ -155,7 +156,7 @@ static void drop_copies(struct segment *s) {
     if (s->present && segment_whole(s)) free_hosts(s);
 }
 
-/* What was retired is again, where nobody came. */
+/* A segment that was revived for a client that did not come is retired again. */
 void segment_settle(struct segment *s) {
     if (!s->holders && s->there && !s->hosts) retire_again(s);
     drop_copies(s);
@@ -228,7 +229,7 @@ void segment_enter(struct segment *s) {
     segment_settle(s);
 }
 
-/* What nobody is left of goes; where it cannot be saved it stays. */
+/* Moves the bytes out when no holder is present; where they cannot be saved they stay. */
 static int go_out(struct segment *s) {
     uint32_t done = 0;
     uint64_t moved = 0;
@@ -245,8 +246,8 @@ static void leave_alone(struct segment *s) {
         s->set->alone_bytes += s->count * s->granule;
 }
 
-/* Where those that are left are all swapped out, and it cannot follow them, it stays: that is more
- * than they are charged for, until one of them comes back. */
+/* When all holders are swapped out and the segment cannot follow them, it stays on the device. That
+ * is more than they are charged for, until one of them returns. */
 static void follow_holders(struct segment *s) {
     int err = go_out(s);
     if (err) log_error("memory", "chunks=%u cannot_follow_its_holders error=%d", s->count, err);

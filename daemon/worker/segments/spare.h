@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host memory for what was in a chunk: the device's, where it has such, which is filled and read
- * without a fault for each of its pages; or our own.
+ * Host memory for the bytes of a chunk: the device's own spares, which are filled and read without
+ * a page fault for each page, or else anonymous memory.
  *
  * Owner: the caller. Thread: the worker's.
  */
@@ -10,7 +10,7 @@
 
 #include "daemon/device/device.h"
 
-/* A granule; NULL: there is none. */
+/* Memory for a granule; NULL: there is none. */
 void *spare_make(const struct dev_ops *ops, struct dev *dev, uint64_t granule);
 /* Accepts NULL. */
 void spare_free(const struct dev_ops *ops, struct dev *dev, uint64_t granule, void *host);
