@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the reading of an earlier worker's log stands. Owner: the client. Thread: the worker's.
+ * Progress of reading an earlier worker's log. Owner: the client. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_ESTATE_AGAIN_H
 #define DAEMON_WORKER_ESTATE_AGAIN_H
@@ -16,37 +16,38 @@
 struct log_entry;
 struct stream;
 
-/* A range of memory of an operation that is done again. */
+/* A range of memory that a repeated operation accesses. */
 struct redone {
     struct dev_touched touched;
-    uint32_t stream, op; /* op: the how manieth it is */
-    bool says;           /* what it writes may be there to tell the host something */
+    uint32_t stream, op; /* op: the index of the operation */
+    bool says;           /* its write may be a signal to the host */
 };
 
 struct replay {
     bool active;
     bool restored; /* it was active once */
-    bool promised; /* memory of modules in the log was: client_destroy renounces what is left of it
-                    */
-    bool placed;   /* the module that is being read has its place already */
-    /* Its memory is as it was at its savepoint: what was complete since then is done again, one
-     * operation after the other, and nobody is told. */
+    bool
+        promised; /* the modules' memory in the log is reserved: client_destroy releases the rest */
+    bool placed;  /* the module that is being read has its place already */
+    /* The client's memory is as it was at its savepoint. Operations that completed since then are
+     * repeated, one after the other, without answers. */
     bool back;
-    uint64_t done_end;            /* behind the last of these in the log */
-    const struct stream *awaited; /* the latest, and its number there; NULL: none */
+    uint64_t done_end;            /* end of the last of these in the log */
+    const struct stream *awaited; /* the stream and number of the latest one; NULL: none */
     uint64_t awaited_seq;
-    uint64_t done_again;     /* how many so far */
-    uint64_t at;             /* in the log: what comes next */
-    struct log_entry *entry; /* that was read last */
-    uint64_t *begun;         /* [WIRE_STREAMS]: what was given to the device last */
-    struct redone *redone;   /* of all that is done again */
+    uint64_t done_again;     /* repeated operations so far */
+    uint64_t at;             /* offset of the next entry in the log */
+    struct log_entry *entry; /* the entry that was read last */
+    uint64_t *begun;         /* [WIRE_STREAMS]: the last operation given to the device */
+    struct redone *redone;   /* ranges of all repeated operations */
     uint32_t redone_count, redone_room, redone_ops;
-    uint64_t deferred_done; /* when it began */
-    uint32_t suspects;      /* as its estate had it: its kernels that had begun are on trial */
+    uint64_t deferred_done; /* the count when it began */
+    uint32_t suspects;      /* from the recovery state: its kernels that had begun are on trial */
     struct replay_stats stats;
 };
 
-/* What is read now may be before something that is done again: it is in its iteration. */
+/* True while a record that is read may come before a repeated operation, and so be in the same
+ * iteration. */
 static inline bool replay_catches_up(const struct replay *r) {
     return r->back && r->active && r->at <= r->done_end;
 }

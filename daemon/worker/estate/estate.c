@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memfd of an estate: header, what its memory shows, log.
+ * The memfd of the recovery state: header, table of the memory, log.
  */
 #include "daemon/worker/estate/estate.h"
 

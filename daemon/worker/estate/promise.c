@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Promises, one a chunk.
+ * One reservation for each chunk.
  */
 #include "daemon/worker/estate/promise.h"
 
 #include "daemon/device/device_recovery.h"
 
-/* Where the next module's memory is, from `at` on; NULL: there is none any more. */
+/* The place of the next module's memory from `at` on; NULL: there is no further one. */
 static const struct dev_granule *next_place(const struct log *l, uint64_t *at, uint64_t *count) {
     for (struct log_entry *e; (e = record_log_at(l, *at, at));) {
         *count = e->tail_bytes / sizeof(struct dev_granule);
@@ -15,7 +15,7 @@ static const struct dev_granule *next_place(const struct log *l, uint64_t *at, u
     return NULL;
 }
 
-/* The first `most` of all; how many there were. */
+/* Releases the first `most` reservations; returns the number of them. */
 static uint64_t renounce(const struct log *l, const struct dev_ops *ops, struct dev *dev,
                          uint64_t most) {
     uint64_t at = 0, count, seen = 0;

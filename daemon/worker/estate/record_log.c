@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Appending to the log, and walking through it.
+ * Appends to the log, and walks through it.
  */
 #include "daemon/worker/estate/record_log.h"
 
@@ -75,7 +75,7 @@ uint64_t record_log_tail_bytes(const struct wire_record *rec) {
     }
 }
 
-/* Whoever reads it takes its word for its ids and for the length of what is behind it. */
+/* Readers rely on the entry's ids and on the length of its payload. */
 static bool is_sane(const struct log_entry *e) {
     const struct wire_record *r = record_log_record(e);
     const void *rec = r;
@@ -86,7 +86,7 @@ static bool is_sane(const struct log_entry *e) {
     return record_check(r, e->bytes, NULL, 0) == 0 && e->tail_bytes == record_log_tail_bytes(r);
 }
 
-/* Whoever wrote it may have been out of his mind. */
+/* Checks everything, because a faulty worker may have written the entry. */
 static bool is_whole(const struct log *l, uint64_t at, uint64_t end) {
     const struct log_entry *e = (const struct log_entry *)(const void *)(l->memory + at);
     if (end - at < sizeof(*e)) return false;

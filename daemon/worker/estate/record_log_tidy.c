@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of a log is over. It is read backwards, for what came later ends what came before: the
- * places of all entries are noted first.
+ * Finds obsolete entries. The log is read backwards, because later entries end earlier ones; so the
+ * offsets of all entries are collected first.
  */
 #include "daemon/worker/estate/record_log_tidy.h"
 
@@ -14,22 +14,22 @@
 #include "common/slotmap.h"
 #include "proto/wire/record.h"
 
-/* What was ended by an entry that is read already. */
+/* Objects that an entry already read has ended. */
 struct ends {
     const struct log_state *state;
     bool module[WIRE_MODULES], texture[WIRE_TEXTURES];
     bool limit[16];
-    /* Of streams: 1 + the place of its first open operation, 0: none is; its latest making, or end,
-     * of those before that was read. */
+    /* For each stream: 1 + the index of its first open operation, 0: none is open; whether a later
+     * creation or end of it was read. */
     uint32_t open[WIRE_STREAMS];
     bool stream[WIRE_STREAMS], shared[WIRE_STREAMS], prioritized[WIRE_STREAMS];
-    /* Of graphs: 1 + the place of the end of the one that is being read, 0: it is alive; a launch
-     * of it is open. And the first of all that need others that were there before
+    /* For each graph: 1 + the index of its end, if that was read, 0: the graph exists; whether one
+     * of its launches is open. `bodies`: the first of all entries that need earlier graphs
      * (RECORD_LOG_BODIES). */
     uint32_t dropped[WIRE_GRAPHS], bodies;
     bool launched[WIRE_GRAPHS];
-    struct slotmap blocks; /* MEM_DROP: tag of their addresses */
-    struct slotmap shows;  /* HOST_SHOW: the same */
+    struct slotmap blocks; /* MEM_DROP: tags are addresses */
+    struct slotmap shows;  /* HOST_SHOW: likewise */
 };
 
 struct tidy {
@@ -72,8 +72,8 @@ static bool keep_graph_launch(struct ends *n, struct log_entry *e, uint32_t inde
     return live;
 }
 
-/* All that comes behind an open operation is needed: who comes after a destroyed one has its
- * number. Before that, what it was made as last. */
+/* All entries behind an open operation are needed, because a new stream may have a destroyed one's
+ * number. Before the operation, only the latest creation is needed. */
 static bool is_behind_open(const struct ends *n, uint32_t stream, uint32_t index) {
     return n->open[stream] && index >= n->open[stream];
 }
@@ -85,7 +85,7 @@ static bool keep_stream(struct ends *n, const struct wire_record *r, uint32_t in
     return latest && r->op == WIRE_STREAM_CREATE;
 }
 
-/* `said`: that the stream was told this later. */
+/* `said`: a later entry sets the same property of the stream. */
 static bool keep_said(const struct ends *n, bool *said, const struct wire_record *r,
                       uint32_t index) {
     if (is_behind_open(n, r->stream, index)) return true;
@@ -94,7 +94,7 @@ static bool keep_said(const struct ends *n, bool *said, const struct wire_record
     return latest;
 }
 
-/* An end that has taken effect goes, and takes what it ended along. */
+/* Drops an end that has taken effect, together with the entries that it ended. */
 static bool keep_end(struct ends *n, const struct log_entry *e, bool *ended) {
     if (!has_happened(n, e)) return true;
     *ended = true;
@@ -116,7 +116,7 @@ static uint64_t block_of(const struct tidy *t, const struct log *l, uint32_t ind
     return ((const struct wire_mem *)(const void *)record_log_record(e))->addr;
 }
 
-/* Given out, and freed later. */
+/* Drops the use of a block that is freed later. */
 static bool keep_use(struct tidy *t, const struct log *l, uint64_t addr) {
     struct slotmap_walk w = slotmap_walk(&t->ends.blocks, addr);
     for (uint32_t i; (i = slotmap_next(&t->ends.blocks, &w)) != SLOTMAP_NONE;) {
@@ -127,7 +127,7 @@ static bool keep_use(struct tidy *t, const struct log *l, uint64_t addr) {
     return true;
 }
 
-/* What is shown stays so: the first of equals, which work behind it may need. */
+/* A mapping stays, so the first of equal entries is needed: work behind it may use the mapping. */
 static bool keep_show(struct tidy *t, const struct log *l, const struct wire_mem *m,
                       uint32_t index) {
     struct slotmap_walk w = slotmap_walk(&t->ends.shows, m->addr);
@@ -150,7 +150,7 @@ static bool keep_graph(struct tidy *t, const struct log_entry *e, uint32_t index
     return true;
 }
 
-/* It is needed where what it ended is. */
+/* A drop is needed as long as the entries that it ended. */
 static bool keep_graph_drop(struct ends *n, const struct wire_graph_drop *d, uint32_t index) {
     n->dropped[d->graph] = index + 1;
     n->launched[d->graph] = false;
@@ -166,7 +166,7 @@ static bool keep_limit(struct ends *n, const struct wire_limit *l) {
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Of what is not work. */
+/* Decides about entries that are not work. */
 static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e, uint32_t index) {
     const struct wire_record *r = record_log_record(e);
     const void *rec = r;
@@ -215,7 +215,7 @@ static bool is_work(uint16_t op) {
     return record_ordered(op) || op == WIRE_GRAPH_LAUNCH;
 }
 
-/* Which streams have some decides about their other records. */
+/* Finds the streams with open operations; their other records depend on that. */
 static void judge_first(const struct log *l, struct tidy *t) {
     uint64_t next;
     for (uint64_t i = 0; i < t->count; i++) {
@@ -242,7 +242,8 @@ static void judge(const struct log *l, struct tidy *t) {
     }
 }
 
-/* What such a record ended went, or it has taken effect: it must not be acted on again. */
+/* True for records that end an object: the ended entries were dropped, or the end has taken effect,
+ * so it must not be repeated. */
 static bool is_end(uint16_t op) {
     switch (op) {
     case WIRE_STREAM_DESTROY:
@@ -256,7 +257,7 @@ static bool is_end(uint16_t op) {
     }
 }
 
-/* It says what of the ring was read. */
+/* Keeps the latest entry, which has the ring position. */
 static void keep_latest(const struct log *l, const struct tidy *t) {
     uint64_t next, last = t->count - 1;
     struct log_entry *e = record_log_at(l, t->places[last], &next);
@@ -264,7 +265,8 @@ static void keep_latest(const struct log *l, const struct tidy *t) {
     t->live[last] = true;
 }
 
-/* In place: killed in the middle of it the log is of no use, and says so. */
+/* Moves the entries in place. If the worker dies meanwhile, the log is unusable, and `moving` says
+ * so. */
 static void move_down(struct log *l, const struct tidy *t) {
     uint64_t to = 0, next, latest = UINT64_MAX;
     atom_store_release(&l->header->moving, 1);

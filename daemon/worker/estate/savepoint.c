@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When a savepoint counts, and what copies brought since.
+ * Validity of a savepoint, and the bytes of copies since then.
  */
 #include "daemon/worker/estate/savepoint.h"
 
@@ -36,7 +36,8 @@ static void show_reason(struct savepoint *k, enum savepoint_reason reason) {
 void savepoint_void(struct savepoint *k, enum savepoint_reason reason) {
     if (!k->header) return;
     atom_add(&k->voids, 1);
-    bool begun = atom_load_relaxed(&k->shown->reason) == SAVEPOINT_NONE; /* if it is not whole */
+    bool begun = atom_load_relaxed(&k->shown->reason) ==
+                 SAVEPOINT_NONE; /* a savepoint is being taken, unless one is whole */
     if (!begun && !atom_load_relaxed(&k->header->whole)) return;
     atom_store_release(&k->header->whole, 0);
     show_reason(k, reason);
@@ -52,7 +53,7 @@ void savepoint_never(struct savepoint *k, enum savepoint_reason reason) {
 uint32_t savepoint_begin(struct savepoint *k) {
     atom_store_release(&k->header->whole, 0);
     atom_compiler_fence();
-    madvise(k->data, atom_load_relaxed(&k->header->data_end), MADV_REMOVE); /* its memory is free */
+    madvise(k->data, atom_load_relaxed(&k->header->data_end), MADV_REMOVE); /* frees the memory */
     atom_store_relaxed(&k->header->data_end, 0);
     return atom_load_relaxed(&k->voids);
 }
@@ -97,7 +98,7 @@ static uint64_t hash_of(uint64_t stream, uint64_t seq) {
     return slotmap_hash((const uint64_t[]){stream, seq}, 2, 0);
 }
 
-/* The entry at this place; NULL: what is there is none. */
+/* The entry at this offset; NULL: it is malformed. */
 static const struct savepoint_data *data_at(const struct savepoint *k, uint64_t at, uint64_t end) {
     const struct savepoint_data *d = (const void *)(k->data + at);
     if (end - at < sizeof(*d) || d->bytes > end - at - sizeof(*d) || d->stream >= WIRE_STREAMS)
@@ -105,7 +106,7 @@ static const struct savepoint_data *data_at(const struct savepoint *k, uint64_t 
     return d;
 }
 
-/* The later one of two of one operation has what it was done with last. */
+/* Of two entries for one operation, the later one has the bytes that were copied last. */
 static int index_data(struct savepoint *k) {
     uint64_t end = atom_load_relaxed(&k->header->data_end), count = 0;
     const struct savepoint_data *d;

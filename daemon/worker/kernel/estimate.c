@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The figures are of no GPU: a launch that fills an H100's multiprocessors once takes 6 us.
+ * The figures are those of no particular GPU: a launch that fills an H100's SMs once takes 6 us.
  */
 #include "daemon/worker/kernel/estimate.h"
 
 #include "daemon/worker/kernel/object.h"
 #include "proto/cuda/occupancy.h"
 
-#define ESTIMATE_LAUNCH_NS 2000 /* each launch */
-#define ESTIMATE_WAVE_NS 2000   /* each wave of its blocks */
-#define ESTIMATE_THREAD_NS 1    /* and each thread of it on a multiprocessor */
+#define ESTIMATE_LAUNCH_NS 2000 /* for each launch */
+#define ESTIMATE_WAVE_NS 2000   /* for each wave of its blocks */
+#define ESTIMATE_THREAD_NS 1    /* for each thread of a wave on a multiprocessor */
 
 static uint64_t blocks_of(const struct dev_launch *l) {
-    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1]; /* with the third, 64 bits may not do */
+    uint64_t blocks =
+        (uint64_t)l->grid[0] * l->grid[1]; /* the product of all three may exceed 64 bits */
     return (blocks > UINT32_MAX ? UINT32_MAX : blocks) * l->grid[2];
 }
 
@@ -54,8 +55,9 @@ uint64_t estimate_ns(const struct dev_info *info, const struct func *f,
     uint64_t blocks = blocks_of(l), each = occupancy_blocks(&sm, &block);
     if (!each) each = 1;
     uint64_t waves = divide_up(blocks, each * info->sm_count);
-    if (waves > UINT32_MAX) waves = UINT32_MAX;        /* hours */
-    uint64_t most = divide_up(blocks, info->sm_count); /* on one of them, if it held them all */
+    if (waves > UINT32_MAX) waves = UINT32_MAX; /* already hours */
+    uint64_t most = divide_up(
+        blocks, info->sm_count); /* blocks on one SM, if each SM held all its blocks at once */
     uint64_t threads = (most < each ? most : each) * threads_of(l);
     return ESTIMATE_LAUNCH_NS + waves * (ESTIMATE_WAVE_NS + threads * ESTIMATE_THREAD_NS);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table. Entries lie in one array and never move, so that lists of them are links within them:
- * those that nobody holds in the order of their last use, and those whose profile has changed.
+ * The table. Entries lie in one array and never move, so that lists link them in place: entries
+ * without references in the order of their last use, and entries whose profile has changed.
  */
 #include "daemon/worker/kernel/kernels.h"
 
@@ -12,7 +12,9 @@
 #include <sys/mman.h>
 
 #define TAIL_MILLI 990u
-#define COUNTS_MAX 64u /* launches that utilisations are a mean of; then halved */
+#define COUNTS_MAX                                                                 \
+    64u /* launches over which utilisations are averaged; the sums are halved then \
+         */
 #define COUNT_MAX (1ull << 56)
 
 _Static_assert(offsetof(struct kernel, profile) == KERNELS_ALIGN, "one line for the scheduler");
@@ -22,8 +24,8 @@ _Static_assert((int)SCHED_CLASS_MEMORY == KERNEL_PROFILE_MEMORY, "the same class
 struct kernels {
     struct kernel *entries;
     uint32_t cap, fresh; /* entries from `fresh` on were never used */
-    struct list idle;    /* that nobody holds, longest unused first */
-    struct list free;    /* that are no entries any more; by their idle link */
+    struct list idle;    /* entries without references, longest unused first */
+    struct list free;    /* removed entries, by their idle link */
     struct list dirty;   /* longest changed first */
     uint32_t count, held;
     uint64_t evicted, refused;
@@ -44,7 +46,7 @@ int kernels_create(struct kernels **out, const struct kernels_config *config) {
     list_init(&k->idle);
     list_init(&k->free);
     list_init(&k->dirty);
-    /* A mapping: entries that are never used cost no memory. */
+    /* A mapping, so that entries that are never used cost no memory. */
     k->entries = mmap(NULL, k->cap * sizeof(*k->entries), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (k->entries == MAP_FAILED) k->entries = NULL;
@@ -96,7 +98,8 @@ bool kernels_take_dirty(struct kernels *k, struct kernel_profile *out) {
 
 /* ---- what the scheduler sees ----------------------------------------------------------------- */
 
-/* All of it, and when its tail is due again. Before the first sample a table's word counts. */
+/* Derives all of it, and the sample count at which the tail is due again. Before the first sample a
+ * hint's duration counts. */
 static void derive(const struct kernels *k, struct kernel *e) {
     const struct kernel_profile *p = &e->profile;
     struct sched_kernel *s = &e->sched;
@@ -111,8 +114,8 @@ static void derive(const struct kernels *k, struct kernel *e) {
     e->due = count + count / 8 + 1;
 }
 
-/* What a table says of class and utilisations goes before what was counted, unless it says that it
- * does not know; its number of SMs is for kernels whose occupancy is not known. */
+/* A hint's class and utilisations replace the counted ones, unless the hint leaves them unknown.
+ * Its number of SMs is for kernels of unknown occupancy. */
 static void apply_hint(const struct kernels *k, struct kernel *e) {
     struct kernel_profile *p = &e->profile;
     const struct kernel_profile_hint *h =
@@ -134,7 +137,8 @@ static void apply_hint(const struct kernels *k, struct kernel *e) {
     derive(k, e);
 }
 
-/* The broker is to see what has become of what was measured. */
+/* Marks the entry dirty when the hint changes a measured profile, so that the broker hears of it.
+ */
 static void apply_anew(struct kernels *k, struct kernel *e) {
     struct kernel_profile before = e->profile;
 
@@ -168,7 +172,7 @@ static struct kernel *find(const struct kernels *k, const struct kernel_profile_
     return NULL;
 }
 
-/* An entry that nobody holds stops being one; it is in no list then. */
+/* Removes an entry without references from the table and from all lists. */
 static void discard(struct kernels *k, struct kernel *e) {
     slotmap_remove(&k->by_key, kernel_profile_hash(&e->profile.key, k->seed),
                    (uint32_t)(e - k->entries));
@@ -177,7 +181,7 @@ static void discard(struct kernels *k, struct kernel *e) {
     k->count--;
 }
 
-/* Room for one more: never used, used before, or in use the longest ago; NULL: all are held. */
+/* A slot for one more entry: never used, used before, or unused for longest; NULL: all are held. */
 static struct kernel *room(struct kernels *k) {
     struct kernel *e;
 
@@ -194,7 +198,7 @@ static struct kernel *room(struct kernels *k) {
     return e;
 }
 
-/* An idle entry with this profile; NULL: there is no room. */
+/* An idle entry with this profile; NULL: no slot is free. */
 static struct kernel *insert(struct kernels *k, const struct kernel_profile *p, uint64_t hash) {
     struct kernel *e = room(k);
 
@@ -215,7 +219,7 @@ bool kernels_restore(struct kernels *k, const struct kernel_profile *p) {
     struct kernel *e = NULL;
 
     if (k->count < k->cap && !find(k, &p->key, hash)) e = insert(k, p, hash);
-    if (e && memcmp(p, &e->profile, sizeof(*p)) != 0) mark_dirty(k, e); /* by a hint */
+    if (e && memcmp(p, &e->profile, sizeof(*p)) != 0) mark_dirty(k, e); /* a hint changed it */
     return e != NULL;
 }
 
@@ -242,7 +246,7 @@ struct kernel *kernels_intern(struct kernels *k, const struct kernel_profile_key
 
     if (!e) e = intern_new(k, key, name, sms, hash, created);
     if (!e) return NULL;
-    if (sms && e->sched.sms != sms) { /* a table had said something else */
+    if (sms && e->sched.sms != sms) { /* a hint had given another number */
         e->profile.sms = sms;
         e->sched.sms = sms;
     }
@@ -268,7 +272,7 @@ void kernels_forget(struct kernels *k, const struct kernel_set_filter *f) {
         if (p->name[0] == '\0' || !kernel_set_matches(f, p)) continue;
         if (e->refs == 0) {
             discard(k, e);
-            p->name[0] = '\0'; /* no entry has such a name */
+            p->name[0] = '\0'; /* no entry has an empty name */
             list_append(&k->free, &e->idle);
             continue;
         }

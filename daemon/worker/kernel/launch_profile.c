@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A function is mostly launched in the shape in which it was launched before: it remembers that
- * entry, so that the table is asked only when the shape changes, or had no room for it.
+ * A function is mostly launched in one shape. It remembers that shape's entry, so that the table is
+ * searched only when the shape changes or had no entry.
  */
 #include "daemon/worker/kernel/launch_profile.h"
 
@@ -10,9 +10,9 @@
 #include "daemon/worker/kernel/estimate.h"
 #include "daemon/worker/kernel/object.h"
 
-#define LAUNCH_PROFILE_FIRST 32u /* launches of a kernel that are timed at first */
-#define LAUNCH_PROFILE_EACH 16u  /* then one in so many of its job's */
-/* Tells the fingerprints of launches that compute nothing from those of computed ones. */
+#define LAUNCH_PROFILE_FIRST 32u /* the first launches of a kernel, all of them timed */
+#define LAUNCH_PROFILE_EACH 16u  /* then one of this many launches of its job */
+/* Makes fingerprints of launches that compute nothing differ from those of computed launches. */
 #define LAUNCH_PROFILE_NULL 0x6e756c6c6e756c6cull
 
 const struct sched_kernel profiling_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
@@ -25,8 +25,8 @@ int launch_profile_create(struct kernels **out, const struct dev_info *info, uin
 
 /* ---- which kernel ---------------------------------------------------------------------------- */
 
-/* Apart from those of computed launches, which are measured and kept. What they would take is what
- * computed ones took, what a table says, or else what is plausible. */
+/* An entry apart from computed launches, whose measurements are stored. The duration is that of
+ * computed launches, a hint's, or else an estimate. */
 static struct kernel *find_null(struct profiling *p, struct kernel_profile_key key,
                                 const struct func *f, const struct dev_launch *l, uint32_t sms) {
     uint64_t ns = kernels_mean_ns(p->kernels, &key);
@@ -74,7 +74,7 @@ bool launch_profile_asks(const struct op *op) {
                  op->launch.number % LAUNCH_PROFILE_EACH == 0);
 }
 
-/* What failed or was cancelled says nothing of the kernel. */
+/* A launch that failed or was cancelled says nothing about the kernel. */
 void launch_profile_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse) {
     const struct dev_op *d = &op->dev;
     if (op->kind != WIRE_LAUNCH || !op->launch.kernel || d->result || d->end_ns < d->start_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between launches and the table of kernels: which entry a launch is of, and what its end says.
+ * Connects launches with the table of kernels: finds a launch's entry, and records its end there.
  */
 #ifndef DAEMON_WORKER_KERNEL_LAUNCH_PROFILE_H
 #define DAEMON_WORKER_KERNEL_LAUNCH_PROFILE_H
@@ -12,39 +12,40 @@
 
 struct func;
 
-/* Whose launches they are. Owner: the client. */
+/* The client whose launches are profiled. Owner: the client. */
 struct profiling {
     struct kernels *kernels;
-    const struct dev_info *info; /* of the device */
+    const struct dev_info *info; /* the device's */
     uint32_t uid;
-    uint32_t created; /* entries of the table, for this client */
-    bool null;        /* they are not computed, and teach nothing: they have entries of their own */
+    uint32_t created; /* table entries created for this client */
+    bool null; /* launches compute nothing and teach nothing: they have entries of their own */
 };
 
-/* The table for a device. `seed`: a secret. 0 or -ENOMEM. */
+/* Creates the table for a device. `seed`: a secret. Returns 0 or -ENOMEM. */
 int launch_profile_create(struct kernels **out, const struct dev_info *info, uint64_t seed);
 
-/* The function is launched so from now on; its limits allow it. */
+/* Sets the shape in which the function is launched from now on; its limits allow that shape. */
 void launch_profile_shape(struct profiling *p, struct func *f, const struct wire_launch *l);
-/* The launch is of this kernel, held until launch_profile_drop; NULL: one without a profile. */
+/* Sets the launch's kernel, held until launch_profile_drop; NULL: a kernel without a profile. */
 static inline void launch_profile_launch(struct kernels *k, struct op *op, struct kernel *kernel) {
     op->launch.kernel = kernel;
     if (kernel) kernels_hold(k, kernel);
 }
-/* A kernel for which there is no room in the table: as large as any, and of unknown class. */
+/* Profiles for a kernel that did not fit into the table (the largest size, unknown class), and for
+ * copies. */
 extern const struct sched_kernel profiling_unknown, profiling_copy;
-/* What the scheduler is told of the operation. */
+/* The operation's profile for the scheduler. */
 static inline const struct sched_kernel *launch_profile_sched(const struct op *op) {
     if (op->kind != WIRE_LAUNCH) return &profiling_copy;
     return op->launch.kernel ? &op->launch.kernel->sched : &profiling_unknown;
 }
-/* Whether the device should be asked when this launch begins and ends, where that costs something:
- * of a kernel's first ones, and of some later. */
+/* True when this launch should be timed although timing costs something: a kernel's first launches,
+ * and some later ones. */
 bool launch_profile_asks(const struct op *op);
-/* A launch ended on the device, where several clients were until `mixed_ns`. `coarse`: its times
- * are rough unless they were asked for. */
+/* Records a launch that ended on the device, on which several clients had work until `mixed_ns`.
+ * `coarse`: its times are rough unless they were requested. */
 void launch_profile_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse);
-/* The operation is about to be freed. */
+/* The operation is about to be freed: drops its kernel. */
 static inline void launch_profile_drop(struct kernels *k, struct op *op) {
     if (op->kind != WIRE_LAUNCH) return;
     kernels_drop(k, op->launch.kernel);

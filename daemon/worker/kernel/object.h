@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's modules and functions. Ids are the client's choice; unloading frees them at once, the
- * code itself goes when nothing that was sent before can use it any more.
+ * A client's modules and functions. The client chooses ids. Unloading frees the ids at once; the
+ * code goes when no earlier record of the client can use it any more.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -20,45 +20,45 @@
 struct kernel;
 struct kernels;
 
-/* Reading an image takes some 20 ms a MiB: this is what a small one may have to wait for. */
+/* Reading an image takes some 20 ms a MiB, so this limits how long a small one may have to wait. */
 #define OBJECT_LARGE_BYTES (4u << 20)
 
-/* A wire_launch but for the record's head: what one launch of a function has that another may not.
- */
+/* A wire_launch without the record's head: the part in which launches of a function can differ. */
 #define OBJECT_LAUNCH_WORDS ((sizeof(struct wire_launch) - sizeof(struct wire_record)) / 8)
 
 _Static_assert(offsetof(struct wire_launch, func) == sizeof(struct wire_record), "whole words");
 _Static_assert(sizeof(struct wire_launch) % 8 == 0, "and no padding behind");
 
-/* How a function is launched, and what follows from that. */
+/* The shape of a function's launch, and values derived from it. */
 struct func_shape {
-    uint64_t sent[OBJECT_LAUNCH_WORDS]; /* as its record says it: it was checked */
-    struct dev_launch launch;           /* as the device is told; without parameters */
-    uint64_t fingerprint;               /* of the function with this grid and block */
-    struct kernel *kernel;              /* what is known of it; held; NULL: nothing */
+    uint64_t sent[OBJECT_LAUNCH_WORDS]; /* as in the launch's record, which was checked */
+    struct dev_launch launch;           /* for the device; without parameters */
+    uint64_t fingerprint;               /* combines the function with this grid and block */
+    struct kernel *kernel;              /* the kernel's entry, held; NULL: none */
 };
 
 struct func {
     struct dev_func *dev;
-    struct func *next;    /* of its module */
-    uint64_t fingerprint; /* of its module's image and its name: the same in every run */
+    struct func *next; /* the next function of its module */
+    uint64_t
+        fingerprint; /* hash of the module's image and the function's name: the same in every run */
     uint32_t id, param_bytes, max_threads, shared_bytes, regs;
-    struct func_shape shape; /* of its latest launch */
+    struct func_shape shape; /* of the latest launch */
     char name[];
 };
 
 struct module {
-    struct errand freeing; /* its last */
+    struct errand freeing; /* the last background task of the module */
     const struct dev_ops *ops;
     struct dev_module *dev;
     struct func *funcs;
-    uint64_t fingerprint; /* of its image */
-    uint64_t bytes;       /* of the device's memory */
+    uint64_t fingerprint; /* hash of the image */
+    uint64_t bytes;       /* device memory */
     uint64_t image_bytes;
     uint32_t id;
 };
 
-/* The launch is the function's latest one again, of which a kernel is known. */
+/* True when the launch repeats the function's latest shape, and that has a kernel entry. */
 static inline bool object_again(const struct func *f, const struct wire_launch *l) {
     uint64_t words[OBJECT_LAUNCH_WORDS], differ = 0;
     memcpy(words, &l->func, sizeof(words));
@@ -69,17 +69,18 @@ static inline bool object_again(const struct func *f, const struct wire_launch *
 
 struct objects {
     struct module **modules; /* [WIRE_MODULES] */
-    uint32_t modules_end;    /* none had this id or a higher one */
+    uint32_t modules_end;    /* no module had this id or a higher one */
     struct func **funcs;     /* [WIRE_FUNCS] */
 };
 
-int object_init(struct objects *o);    /* 0 or -ENOMEM; finish follows in any case */
-void object_finish(struct objects *o); /* no module is left */
+int object_init(struct objects *o);    /* 0 or -ENOMEM; call object_finish in any case */
+void object_finish(struct objects *o); /* called when no module is left */
 
-/* Tells images and names apart, not friend from foe. Begin with any number. */
+/* A hash that tells images and names apart but resists no attack. `hash`: any number to begin with.
+ */
 uint64_t object_fingerprint(uint64_t hash, const void *data, size_t bytes);
 
-/* A sum of products, which a processor makes side by side, then one round of mixing. */
+/* A sum of products, which a processor computes in parallel, then one round of mixing. */
 static inline uint64_t object_shape_fingerprint(uint64_t func, const uint32_t grid[3],
                                                 const uint32_t block[3]) {
     uint64_t h = func * 0x9e3779b97f4a7c15ull + grid[0] * 0xff51afd7ed558ccdull +
@@ -90,22 +91,23 @@ static inline uint64_t object_shape_fingerprint(uint64_t func, const uint32_t gr
     return h ^ h >> 29;
 }
 
-/* A copy of `loaded`, under its id; NULL: out of memory. */
+/* Adds a copy of `loaded` under its id; NULL: out of memory. */
 struct module *object_add_module(struct objects *o, const struct module *loaded);
-/* A function of the module under `g->func`, with the name that follows `g`; NULL: out of memory. */
+/* Adds a function of the module under `g->func`, with the name that follows `g`; NULL: out of
+ * memory. */
 struct func *object_add_func(struct objects *o, struct module *m, const struct wire_func_get *g,
                              struct dev_func *dev, const struct dev_func_info *info);
-/* The ids of the module and of its functions are free. */
+/* Frees the ids of the module and of its functions. */
 void object_forget(struct objects *o, struct module *m);
 /* The first module whose id is `from` or higher, or NULL. */
 struct module *object_next(const struct objects *o, uint32_t from);
-/* Of an image of so many bytes: reading it, a kernel of it, and freeing it. */
+/* The line for tasks about an image of this size: reading it, one of its kernels, freeing it. */
 static inline enum errand_line object_line(uint64_t image_bytes) {
     return image_bytes < OBJECT_LARGE_BYTES ? ERRAND_SHORT : ERRAND_LONG;
 }
 
-/* Removes a forgotten one from the device and frees its functions; what was read of its image is
- * freed beside. Returns how many they were. */
+/* Removes a forgotten module from the device and frees its functions. A background task frees the
+ * data read from its image. Returns the number of functions. */
 uint64_t object_free(struct module *m, struct errands *errands, struct kernels *kernels);
 
 #endif

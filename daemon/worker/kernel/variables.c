@@ -15,8 +15,8 @@ static uint32_t count_of(const struct savepoint_header *h) {
     return atom_load_relaxed(&h->granule_count);
 }
 
-/* The later one of two: of the earlier one the worker ended before it was placed. UINT32_MAX: it is
- * not there. */
+/* The index of the chunk's last entry: after an earlier one, the worker ended before the module was
+ * placed. UINT32_MAX: there is none. */
 static uint32_t find(const struct savepoint_header *h, uint64_t chunk) {
     uint32_t i = count_of(h);
     while (i > 0 && h->granules[i - 1].chunk != chunk)
@@ -24,7 +24,7 @@ static uint32_t find(const struct savepoint_header *h, uint64_t chunk) {
     return i - 1;
 }
 
-/* Of one module, behind those that are there; not counted yet. */
+/* Lists a module's granules behind the existing ones, without counting them yet. */
 static int list_module(const struct dev_ops *ops, const struct module *m,
                        struct savepoint_header *h, uint32_t *count) {
     struct dev_granule where[SAVEPOINT_GRANULES];

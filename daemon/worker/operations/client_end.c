@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ends of clients.
+ * Ends clients.
  */
 #include "daemon/worker/operations/client_end.h"
 
@@ -31,10 +31,10 @@ void client_end_abandon(struct client *c, int err) {
     c->abandoned = true;
     c->throttled &= (uint8_t) ~(CLIENT_WAITS | CLIENT_OUT);
     if (c->parked || lane_clear_pending(c))
-        sched_link_unpark(c); /* before the scheduler hears of it */
+        sched_link_unpark(c); /* before the scheduler hears of the end */
     sched_link_untry(c);
     if (c->errand) errand_cancel(&c->worker->loads.errands, c->errand);
-    if (!c->inflight) residency_end(c); /* before the scheduler gives it to others */
+    if (!c->inflight) residency_end(c); /* before the scheduler gives the memory to others */
     if (!client_busy(c)) client_end_release(c);
     sched_link_left(c);
     if (client_busy(c)) c->worker->ops->space_cancel(c->space);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The end of a client: abandoned at its fault or when the broker says so, released once nothing of
- * it is on the device, then freed. Owner: the worker. Thread: its own.
+ * The end of a client: abandoned at its fault or when the broker says so, released once the device
+ * has finished its operations, then freed. Owner: the worker. Thread: its own.
  */
 #ifndef DAEMON_WORKER_OPERATIONS_CLIENT_END_H
 #define DAEMON_WORKER_OPERATIONS_CLIENT_END_H
 
 struct client;
 
-/* Stops everything: cancels what runs or has not begun, drops what is queued. `err` is its fault
- * when it has none yet, and is there before anything is dropped. At a safe point only (not while a
- * step's actions or a poll's completions are being carried out). */
+/* Stops the client: cancels operations that run or have not begun, and drops queued ones. `err`
+ * becomes its fault if it has none, before anything is dropped. Called at a safe point only (not
+ * while a step's actions or a poll's completions are being carried out). */
 void client_end_abandon(struct client *c, int err);
-/* Releases the client's device memory, some in each round of the loop (memory_move.h); nothing of
- * it is on the device.
- */
+/* Releases the client's device memory, some in each round of the loop (memory_move.h). The device
+ * has no operation of the client. */
 void client_end_release(struct client *c);
-/* What is left of it at once, and the client is freed. */
+/* Releases the rest at once and frees the client. */
 void client_end_destroy(struct client *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Boundaries: found while reading, passed when nothing of the iteration is open.
+ * Boundaries: found while reading, passed when no operation of the iteration is open.
  */
 #include "daemon/worker/operations/iteration_boundary.h"
 
@@ -15,7 +15,7 @@
 #include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/stats.h"
 
-/* Without any progress: a host function may take so long, and a kernel on the software GPU. */
+/* Time without any progress that a host function, or a kernel on the software GPU, may take. */
 #define ITERATION_BOUNDARY_HOST_NS 20000000ull
 #define ITERATION_BOUNDARY_KERNEL_NS 2000000000ull
 
@@ -37,7 +37,7 @@ static bool is_transfer(const struct op *op) {
     return op->kind == WIRE_COPY || op->kind == WIRE_MEMSET;
 }
 
-/* A block there holds data from now on, unless the operation fails. */
+/* Notes that a block there holds data from now on, unless the operation fails. */
 static void note_written(struct client *c, const struct op *op, uint64_t addr, uint64_t bytes) {
     if (!op->dev.result) lifetime_written(&c->lifetime, addr, bytes);
 }
@@ -47,7 +47,7 @@ static void hold_op(struct client *c, struct op *op) {
     c->worker->boundaries.held++;
 }
 
-/* What was held belongs to `reading`, whatever that is now. */
+/* The held operation belongs to the iteration in `reading` at the time of its release. */
 static void release_ops(struct client *c) {
     if (!boundary_holds(&c->boundary)) return;
     struct op *op = boundary_release(&c->boundary);
@@ -62,7 +62,8 @@ static void release_ops(struct client *c) {
     fault_expel(c, "out of memory for an operation");
 }
 
-/* What a stream waits for may be in any later record: those are of the same iteration. */
+/* A stream that waits for a value may need any later record, so these belong to the same iteration.
+ */
 static bool is_open(const struct client *c) {
     return c->watch.open > 0;
 }
@@ -122,7 +123,7 @@ void iteration_boundary_idle(struct client *c) {
     set_waiting(c, iteration_waits(c->boundary.detector));
 }
 
-/* An iteration without an operation is none: a flood of marks costs nobody anything. */
+/* A mark counts only after an operation, so that a flood of marks costs nothing. */
 void iteration_boundary_mark(struct client *c) {
     struct boundary *b = &c->boundary;
     if (!iteration_mark(b->detector, c->worker->now_ns) || !b->passage.sent) return;
@@ -135,15 +136,16 @@ void iteration_boundary_mark(struct client *c) {
 
 /* ---- passed ---------------------------------------------------------------------------------- */
 
-/* A round's share of what the survivors need is done ahead. True: the next block may be as well. */
+/* Does this round's share of keeping the survivors. True: the next block may follow in this round.
+ */
 static bool keep_part(void *arg, uint64_t addr, uint64_t bytes) {
     struct client *c = arg;
     int err = memory_grant_keep(c, MEMORY_ASK_SURVIVORS, addr, bytes, &c->survivors_left);
     return err != MEMORY_GRANT_WAITS && (err || c->survivors_left);
 }
 
-/* There may be more: the boundary is looked at again when the scheduler has answered, or in the
- * next round. */
+/* True when survivors are left. The boundary is then checked again when the scheduler has answered,
+ * or in the next round. */
 static bool keeps_on(struct client *c) {
     struct memory_ask *ask = &c->asks[MEMORY_ASK_SURVIVORS];
     if (lifetime_survivors(&c->lifetime, keep_part, c)) return false;
@@ -167,7 +169,7 @@ static bool keep_block(void *arg, uint64_t addr, uint64_t bytes) {
     struct client *c = arg;
     uint32_t all = MEMORY_ALL;
     if (!memory_grant_keep(c, MEMORY_ASK_NOBODY, addr, bytes, &all)) return true;
-    c->stranded = true; /* its lane is not left with data in it: residency.c */
+    c->stranded = true; /* the lane still holds its data, so it is not released: residency.c */
     return false;
 }
 
@@ -212,14 +214,14 @@ void iteration_boundary_forget(struct client *c) {
     release_ops(c);
 }
 
-/* Waiting for its turn is no reason: then nothing of it is anywhere. */
+/* Waiting for its turn does not count as stuck: then none of its work is in progress. */
 static bool is_stuck(const struct client *c) {
     uint64_t waited = c->worker->now_ns - c->boundary.held_ns;
     if (callback_any(&c->callbacks)) return waited >= ITERATION_BOUNDARY_HOST_NS;
     return c->inflight && waited >= ITERATION_BOUNDARY_KERNEL_NS;
 }
 
-/* Passes the boundary without another operation: the client has been idle for long enough. */
+/* Passes the boundary without another operation: the client has been idle long enough. */
 static void end_idle(struct client *c) {
     struct boundary *b = &c->boundary;
     set_waiting(c, iteration_waits(b->detector));
@@ -227,7 +229,8 @@ static void end_idle(struct client *c) {
         return;
     if (c->streams.completed != c->streams.pushed || !b->passage.sent) return;
     if (!iteration_end(b->detector, c->worker->now_ns)) return;
-    begin_pass(c, c->worker->now_ns - PASSAGE_MOMENT_NS); /* no moment more for the next one */
+    begin_pass(c, c->worker->now_ns -
+                      PASSAGE_MOMENT_NS); /* adds no further moment for the next iteration */
     set_waiting(c, false);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All loops over work lists, nothing recursive: what one step makes possible is done by the next.
+ * All loops over work lists. Nothing is recursive: one step leaves work in a list for a later step.
  */
 #include "daemon/worker/operations/pump.h"
 
@@ -22,7 +22,7 @@
 #include "daemon/worker/stats.h"
 #include "daemon/worker/stream/conditional.h"
 
-/* Which of the stream's next operations is fetched into the cache while one completes. */
+/* The distance of the operation that is prefetched into the cache while one completes. */
 #define PUMP_AHEAD 3
 
 /* ---- completion ------------------------------------------------------------------------------ */
@@ -59,7 +59,7 @@ unsigned pump_collect(struct worker *w) {
 
 /* ---- what can go on -------------------------------------------------------------------------- */
 
-/* True: it is complete already. */
+/* Returns true when it is complete already. */
 static bool begin_op(struct worker *w, struct client *c, struct op *op) {
     switch (op->kind) {
     case WIRE_HOST_FUNC:
@@ -113,8 +113,8 @@ bool pump_pending(const struct worker *w) {
            fault_isolation_ready(w) || memory_move_ready(w);
 }
 
-/* Requests for memory before all else, because those that asked stand still. Boundaries before the
- * operations behind them: so events come in the order in which the scheduler takes them. */
+/* Requests for memory come first, because the clients that asked are stopped. Boundaries precede
+ * the operations behind them: so events come in the order that the scheduler requires. */
 void pump_run(struct worker *w) {
     for (;;) {
         if (!list_empty(&w->work.asking) && sched_link_asked(w)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stream's operations run in order: the one at its head is the only one that can be running, and
- * it began when it was submitted or when the one before it ended, whichever was later. Of a
- * client's streams the oldest is shown.
+ * A stream's operations run in order: only the one at its head can be running. It began when it was
+ * submitted or when the one before it ended, whichever was later. The oldest operation among a
+ * client's streams is published.
  */
 #include "daemon/worker/operations/status_page.h"
 
@@ -15,7 +15,7 @@
 #include "daemon/worker/client.h"
 #include "daemon/worker/stats.h"
 
-/* Since when the stream's head is on the device; UINT64_MAX: it is not. */
+/* The time since which the stream's head is on the device; UINT64_MAX: it is not there. */
 static uint64_t since_ns_of(const struct stream *s) {
     if (!s || s->head == s->next) return UINT64_MAX;
     const struct op *op = stream_at(s, s->head);
@@ -36,7 +36,7 @@ static struct op *oldest_op(const struct client *c, uint64_t *since_ns) {
     return oldest ? stream_at(oldest, oldest->head) : NULL;
 }
 
-/* Device time so far. A device that cannot say it is taken to have done nothing else. */
+/* Device time so far. A device without that figure is assumed to have done nothing else. */
 static uint64_t busy_ns(const struct worker *w, const struct op *op, uint64_t since_ns) {
     if (w->ops->inflight) return w->ops->inflight->busy(w->dev, &op->dev);
     return w->now_ns > since_ns ? w->now_ns - since_ns : 0;
@@ -55,7 +55,8 @@ static void name_op(const struct op *op, char *out, size_t cap) {
 /* ---- a sequence lock; the broker may read at any time ---------------------------------------- */
 
 static void open_page(struct wire_running *r) {
-    atom_exchange(&r->seq, atom_load_relaxed(&r->seq) + 1); /* what follows is not visible before */
+    atom_exchange(&r->seq,
+                  atom_load_relaxed(&r->seq) + 1); /* later stores are not visible before this */
 }
 
 static void close_page(struct wire_running *r) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cells are read where they are.
+ * Reads cells where their bytes are.
  */
 #include "daemon/worker/operations/value_wait.h"
 
@@ -12,7 +12,7 @@
 #include "daemon/worker/operations/progress.h"
 #include "daemon/worker/scheduling/sched_link.h"
 
-#define VALUE_WAIT_SHARE 16 /* cells of a client that are looked at, one after the other */
+#define VALUE_WAIT_SHARE 16 /* cells of a client that are checked in one call */
 
 static int read_cell(const struct client *c, const struct op *op, uint64_t *cell) {
     uint32_t bytes = op->value.bytes;
@@ -23,8 +23,8 @@ static int read_cell(const struct client *c, const struct op *op, uint64_t *cell
     return 0;
 }
 
-/* 0: it has waited. -EAGAIN: not yet. What a null job waits for may be what its kernels would have
- * written. */
+/* 0: the wait is over. -EAGAIN: it is not. A null job's waits end at once, because its kernels
+ * write nothing. */
 static int ask(const struct client *c, const struct op *op) {
     uint64_t cell;
     if (op->dev.result) return op->dev.result;
@@ -33,7 +33,7 @@ static int ask(const struct client *c, const struct op *op) {
     return err ? err : watch_met(op, cell) ? 0 : -EAGAIN;
 }
 
-/* It has waited; or it fails, in its turn. */
+/* Ends the wait, or lets it fail in stream order. */
 static void end_wait(struct client *c, struct op *op, int err) {
     struct stream *s = op->stream;
     c->watch.open--;
@@ -81,7 +81,8 @@ static unsigned look_at(struct client *c) {
 
 static bool is_due(const struct client *c) {
     if (client_dead(c)) return false;
-    if (c->streams.order.on && !stream_order_quiet(&c->streams)) return false; /* after it */
+    if (c->streams.order.on && !stream_order_quiet(&c->streams))
+        return false; /* only after the order is settled */
     return c->watch.completed != c->streams.completed || c->worker->now_ns >= c->watch.due_ns;
 }
 

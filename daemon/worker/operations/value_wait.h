@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks at the cells that streams wait for (watch.h), wherever their bytes are just now. A wait
- * holds nothing but its stream: it is neither the scheduler's nor on the device, and ends when the
+ * Checks the memory cells that streams wait for (watch.h), wherever their bytes currently are. A
+ * wait holds only its stream. The scheduler and the device know nothing of it, and it ends when the
  * value comes or with its client. A job that waits for ever hangs alone: its turn ends with its
- * lease, as that of any job that has nothing to run.
+ * lease, as that of any job without work.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -17,13 +17,13 @@ struct client;
 struct op;
 struct worker;
 
-/* A wait that is its stream's first operation. True: what it waits for is there, it is complete,
- * and the caller retires it. */
+/* Begins a wait that is its stream's first operation. True: the value is there, the wait is
+ * complete, and the caller retires it. */
 bool value_wait_begin(struct client *c, struct op *op);
-/* Clients that wait, some cells of each, so that nobody's waits delay the others: how many streams
- * go on. */
+/* Checks some cells of each waiting client, so that no client's waits delay the others. Returns the
+ * number of streams that continue. */
 unsigned value_wait_look(struct worker *w);
-/* When that is to be called again; UINT64_MAX: nobody waits. */
+/* The time of the next check; UINT64_MAX: no client waits. */
 uint64_t value_wait_next_ns(const struct worker *w);
 
 #endif

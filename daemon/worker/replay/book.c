@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing the log.
+ * Writes the log.
  */
 #include "daemon/worker/replay/book.h"
 #include "daemon/worker/estate/record_log_tidy.h"
@@ -13,7 +13,7 @@
 #include "daemon/device/device_recovery.h"
 #include "proto/wire/record.h"
 
-/* They wait for all before them, and so are counted: estate_deferred_over. */
+/* These wait for all earlier records, so they are counted: estate_deferred_over. */
 static bool is_deferred(uint16_t op) {
     switch (op) {
     case WIRE_MEM_BACK:
@@ -24,7 +24,7 @@ static bool is_deferred(uint16_t op) {
     }
 }
 
-/* What cannot be made again. Where arrays are the device's own, so are handles of textures. */
+/* Objects that cannot be made again. Where arrays are the device's own, texture handles are too. */
 static enum estate_lack lack_of(const struct dev_ops *ops, uint16_t op) {
     switch (op) {
     case WIRE_TEXTURE_REF: return ESTATE_TEXTURES;
@@ -49,8 +49,8 @@ static enum estate_lack lack_of(const struct dev_ops *ops, uint16_t op) {
     }
 }
 
-/* What makes a savepoint void: the client no longer has what it had then, or it is not known what
- * this did, to do it again. Memory that it gets is zeros when it goes back. */
+/* Records that make a savepoint void: the client loses something that it had then, or the effect of
+ * the record is unknown and cannot be repeated. Memory that it gets is zeros when it goes back. */
 static enum savepoint_reason void_of(uint16_t op) {
     switch (op) {
     case WIRE_MEM_UNBACK:
@@ -64,7 +64,7 @@ static enum savepoint_reason void_of(uint16_t op) {
     }
 }
 
-/* It is of the iteration that is being read, or begins the next one. */
+/* The record belongs to the iteration that is being read, or begins the next one. */
 void book_savepoint(struct client *c, uint16_t op) {
     struct savepoint *k = &c->estate.savepoint;
     enum savepoint_reason reason = void_of(op);
@@ -76,7 +76,7 @@ void book_savepoint(struct client *c, uint16_t op) {
     savepoint_void(k, reason);
 }
 
-/* All records of the graph that was launched last are read: how far its streams went. */
+/* All records of the latest launched graph are read: notes how far its streams went. */
 static void end_graph(struct client *c) {
     struct estate *e = &c->estate;
     uint64_t next;
@@ -96,7 +96,7 @@ static void drop_over(struct client *c) {
     record_log_tidy(&c->estate.log, &state);
 }
 
-/* What is kept to go back to is the first that goes. */
+/* The savepoint is the first to be given up for space. */
 static void tidy(struct client *c) {
     drop_over(c);
     if (record_log_crowded(&c->estate.log) && savepoint_whole(&c->estate.savepoint)) {
@@ -134,7 +134,7 @@ void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes
     if (rec->op == WIRE_GRAPH_LAUNCH) e->graph = e->log.latest;
 }
 
-/* The latest one that was read, again or for the first time; NULL: it is not kept. */
+/* The latest entry read, whether again or for the first time; NULL: it is not logged. */
 static struct log_entry *latest(struct client *c) {
     if (!estate_whole(&c->estate)) return NULL;
     return c->replay.active ? c->replay.entry : record_log_latest(&c->estate.log);
@@ -155,8 +155,9 @@ void *book_image(struct client *c) {
     return e ? record_log_tail(e) : NULL;
 }
 
-/* Directly behind its module. What is read again must not move: where there is more behind that, as
- * nobody sends while a module is loaded, it is not kept. */
+/* Reserves an entry directly behind its module's. Entries that are read again must not move, so
+ * with more entries behind it none is reserved. That does not happen: no client sends while a
+ * module loads. */
 static struct log_entry *reserve_place(struct client *c, const struct module *m, uint32_t count) {
     struct estate *e = &c->estate;
     const struct log_placed rec = {.rec.op = RECORD_LOG_PLACED, .module = m->id};
@@ -173,7 +174,7 @@ void book_module(struct client *c, const struct module *m) {
     struct log_entry *e = latest(c);
     if (!e || !w->ops->recovery) return;
     e->flags &= ~RECORD_LOG_FILLING;
-    if (c->replay.placed) return; /* it stands there already */
+    if (c->replay.placed) return; /* the entry exists already */
     uint64_t ring_next = e->ring_next;
     uint32_t count = w->ops->recovery->module_where(m->dev, NULL, 0);
     e = reserve_place(c, m, count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is read of a client goes into the log of its estate, before it is acted on. A client whose
- * estate lacks something costs nothing more.
+ * Writes a client's records into the log of its recovery state before they are carried out. A
+ * client whose recovery state is incomplete costs nothing more.
  */
 #ifndef DAEMON_WORKER_REPLAY_BOOK_H
 #define DAEMON_WORKER_REPLAY_BOOK_H
@@ -11,19 +11,20 @@
 
 #include "daemon/worker/client.h"
 
-/* A checked record, of the ring or (`graph`) of a graph that is being read. */
+/* Logs a checked record from the ring or (`graph`) from a graph that is being read. */
 void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph);
-/* The same, of who has savepoints, also when it is read again: such a record may make the latest
- * void, and there is none before it is over. */
+/* Makes the savepoint void if this record requires it, also when it is read again. No savepoint is
+ * possible until the record has taken effect. */
 void book_savepoint(struct client *c, uint16_t op);
 
-/* Of the latest, a MODULE_LOAD or a FUNC_GET: nothing came of it. */
+/* Marks the latest record, a MODULE_LOAD or a FUNC_GET, as refused. */
 void book_refused(struct client *c);
-/* Of the latest, the last GRAPH_DATA of a graph: it has bodies. */
+/* Marks the latest record, the last GRAPH_DATA of a graph: the graph has bodies. */
 void book_bodies(struct client *c);
-/* Of the latest, a MODULE_LOAD: room for its image, to be filled; NULL: it is not kept. */
+/* Space for the image of the latest record, a MODULE_LOAD, for the caller to fill; NULL: it is not
+ * logged. */
 void *book_image(struct client *c);
-/* It is filled, and the module is placed. */
+/* The image is filled and the module placed: logs the place. */
 void book_module(struct client *c, const struct module *m);
 
 #endif

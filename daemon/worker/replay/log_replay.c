@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an earlier worker had read, once more.
+ * Reads again the records that an earlier worker had read.
  */
 #include "daemon/worker/replay/log_replay.h"
 #include "daemon/worker/estate/record_log_tidy.h"
@@ -26,7 +26,7 @@
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* All that was complete is done again: its memory is what its page says. */
+/* All completed operations are repeated: the client's memory matches its page. */
 static void came_back(struct client *c) {
     struct savepoint *k = &c->estate.savepoint;
     c->replay.awaited = NULL;
@@ -47,7 +47,7 @@ static void finish(struct client *c) {
     atom_store_relaxed(&s->ops, r->stats.ops);
     atom_store_relaxed(&s->modules, r->stats.modules);
     atom_store_relaxed(&s->functions, r->stats.functions);
-    estate_suspect(&c->estate, 0); /* who they are is known */
+    estate_suspect(&c->estate, 0); /* the suspects are known by now */
     callback_settle(&c->callbacks);
     if (r->back) came_back(c);
     replay_forget(r);
@@ -62,7 +62,7 @@ static bool is_done_again(const struct client *c, uint32_t stream, uint64_t seq)
            seq <= atom_load_relaxed(WIRE_DONE(c->com.page, stream));
 }
 
-/* Of one whose records are not all complete, some may be. */
+/* A graph with an incomplete record may have completed ones. */
 static bool graph_has_done_again(const struct client *c, struct log_entry *e) {
     const struct wire_graph_launch *g = (const void *)record_log_record(e);
     const struct wire_graph_lane *lanes = (const void *)(g + 1);
@@ -101,7 +101,8 @@ void log_replay_await(struct client *c, const struct stream *s, uint64_t seq) {
     c->replay.done_again++;
 }
 
-/* The host has its memory to itself again since it was complete: nothing is written there. */
+/* True for the client's host memory: the host may use it again since the operation completed, so
+ * nothing is written there. */
 static bool in_host(const struct client *c, uint64_t addr) {
     return client_host(c, addr, 1) != NULL;
 }
@@ -132,8 +133,8 @@ enum log_replay_how log_replay_how(struct client *c, const struct wire_record *r
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* What the page said before anything was read again, also where an earlier worker ended while it
- * was. */
+/* The page's counters before any record was read again, also where an earlier worker ended while
+ * reading them again. */
 static struct replay_stats counts_of(struct client *c) {
     struct estate_header *h = c->estate.header;
     const struct wire_stats *s = &c->com.page->stats;
@@ -150,7 +151,7 @@ static struct replay_stats counts_of(struct client *c) {
     return h->counts;
 }
 
-/* Launches in the log, which were counted when they were read first, and are again. */
+/* Launches in the log that were counted at the first reading, and will be counted again. */
 static uint64_t count_launches(struct client *c) {
     const struct log *l = &c->estate.log;
     uint64_t at = 0, count = 0;
@@ -179,7 +180,7 @@ int log_replay_begin(struct client *c) {
     r->deferred_done = e->deferred = state.deferred_done;
     r->stats = counts_of(c);
     r->active = r->restored = true;
-    /* They keep their numbers. */
+    /* Launches keep their numbers. */
     atom_store_relaxed(&c->com.page->stats.launches, r->stats.launches - count_launches(c));
     if (!r->back) return 0;
     stream_rewind(c->streams.streams[0], atom_load_relaxed(&e->header->savepoint.done[0]) + 1);
@@ -189,12 +190,12 @@ int log_replay_begin(struct client *c) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A thread has one call open at a time, so that the tickets of a place only grow. */
+/* A thread has one call open at a time, so the tickets of a reply slot only grow. */
 static bool is_answered(const struct client *c, const struct wire_record *r) {
     return r->ticket && atom_load_acquire(&c->com.page->replies[r->reply].ticket) >= r->ticket;
 }
 
-/* What only asks, or is said once. */
+/* True for records that only ask, or that are sent once. */
 static bool is_passing(uint16_t op) {
     switch (op) {
     case WIRE_GLOBAL_GET:
@@ -202,7 +203,7 @@ static bool is_passing(uint16_t op) {
     case WIRE_FUNC_NAME:
     case WIRE_TENSOR_MAP:
     case WIRE_CLUSTERS:
-    case WIRE_TEXT: /* the page says where it is */
+    case WIRE_TEXT: /* the page has its place */
     case WIRE_ITERATION:
     case WIRE_IDLE: return true;
     default: return false;
@@ -226,7 +227,7 @@ int log_replay_next(struct client *c, void *record) {
         const struct wire_record *rec = record_log_record(e);
         if (rec->op == RECORD_LOG_PLACED) continue;
         if (e->flags & RECORD_LOG_VOID && (!rec->ticket || is_answered(c, rec))) continue;
-        e->flags &= ~RECORD_LOG_VOID; /* refused, and nobody was told: now it may be otherwise */
+        e->flags &= ~RECORD_LOG_VOID; /* refused, and the client was not told: now it may succeed */
         if (is_passing(rec->op) && is_answered(c, rec)) continue;
         if (e->number > c->estate.deferred) c->estate.deferred = e->number;
         if (e->flags & RECORD_LOG_OVER) {
@@ -255,7 +256,7 @@ bool log_replay_has_image(const struct client *c) {
     return c->replay.active && !(c->replay.entry->flags & RECORD_LOG_FILLING);
 }
 
-/* It stands directly behind the module. */
+/* The place is directly behind the module. */
 const struct dev_granule *log_replay_place(struct client *c, uint32_t module, uint32_t *count) {
     uint64_t at = c->replay.at;
     struct log_entry *e = c->replay.active ? record_log_at(&c->estate.log, at, &at) : NULL;
@@ -292,7 +293,7 @@ static bool is_work(uint16_t op) {
            op == WIRE_GRAPH_CHOICE || op == WIRE_GRAPH_SETTLE;
 }
 
-/* Of one that asked for savepoints: why there was none when the worker ended. */
+/* Tells why a client that asked for savepoints had none when the worker ended. */
 static void say_savepoint(const struct client *c, char *out, size_t bytes) {
     const struct savepoint *k = &c->estate.savepoint;
     out[0] = '\0';

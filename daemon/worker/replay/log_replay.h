@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading the log of an estate that an earlier worker wrote, in place of the ring: what was made is
- * made again, what was not complete is done, and nothing is answered twice.
+ * Reads the log that an earlier worker wrote, in place of the ring. Objects are made again,
+ * incomplete operations run, and no record is answered twice.
  */
 #ifndef DAEMON_WORKER_REPLAY_LOG_REPLAY_H
 #define DAEMON_WORKER_REPLAY_LOG_REPLAY_H
@@ -9,44 +9,42 @@
 #include "daemon/device/device_recovery.h"
 #include "daemon/worker/client.h"
 
-/* Of a client that was made of its estate: it is read from now on, once the client is admitted. 0
- * or -ENOMEM. */
+/* Begins to read the log of a client with recovery state, once it is admitted. 0 or -ENOMEM. */
 int log_replay_begin(struct client *c);
-/* The next record, into RING_RECORD_MAX bytes: its length; 0: there is none any more, and the ring
- * is read from now on. */
+/* Copies the next record into RING_RECORD_MAX bytes and returns its length; 0: there is no further
+ * one, and the ring is read from now on. */
 int log_replay_next(struct client *c, void *record);
-/* An operation is read again: an earlier worker had given it to the device. */
+/* True when an earlier worker had given this operation, which is read again, to the device. */
 bool log_replay_had_begun(const struct client *c, const struct wire_record *rec);
-/* What a record that may be read again comes to. */
+/* The treatment of a record that may be read again. */
 enum log_replay_turn {
-    REPLAY_NOW,   /* it is new, or was not complete */
-    REPLAY_AGAIN, /* it was complete: only what it did to the device's memory is done */
-    REPLAY_PAST,  /* it is complete, and nothing is done */
+    REPLAY_NOW,   /* new, or was not complete */
+    REPLAY_AGAIN, /* was complete: only its effect on the device's memory is repeated */
+    REPLAY_PAST,  /* complete, and nothing is repeated */
 };
 enum log_replay_turn log_replay_turn(struct client *c, const struct wire_record *rec);
 
-/* How such an operation is done again: not at all; as its record says; as it says with these bytes,
- * which are not the client's; or nobody knows any more what it copied. */
+/* How a completed operation is repeated: not at all; as in its record; with these recorded bytes;
+ * or not possible, because its bytes are lost. */
 enum log_replay_how { REPLAY_PASS, REPLAY_RUN, REPLAY_DATA, REPLAY_LOST };
 enum log_replay_how log_replay_how(struct client *c, const struct wire_record *rec,
                                    const void **data);
-/* It is this one of the stream: nothing else is read until it is complete. */
+/* Lets nothing else be read until this operation of the stream is complete. */
 void log_replay_await(struct client *c, const struct stream *s, uint64_t seq);
 
-/* The same. Where it had begun, and may not be done again, for who knows how far
- * it came, the client has a fault. */
+/* Raises a fault where the operation had begun and cannot be repeated, since its progress is
+ * unknown. */
 void log_replay_judge(struct client *c, const struct wire_record *rec);
-/* Of the graph that is read again: the log has all that its records said of blocks. */
+/* True when the log has all block records of the graph that is read again. */
 bool log_replay_knows_graph(const struct client *c);
-/* Of a MODULE_LOAD that is read again: its image is in the log. */
+/* True when the log has the image of the MODULE_LOAD that is read again. */
 bool log_replay_has_image(const struct client *c);
-/* Where the variables of the module lie that is read again; *count 0: it has no place yet. */
+/* The place of the variables of the module that is read again; *count 0: it has no place yet. */
 const struct dev_granule *log_replay_place(struct client *c, uint32_t module, uint32_t *count);
-/* It is placed. True: an earlier worker had it there, and the client goes back: so did its
- * variables.
- */
+/* The module is placed. Returns true when an earlier worker had it there and the client goes back,
+ * so that its variables must go back too. */
 bool log_replay_variables(struct client *c, const struct module *m);
-/* It cannot be loaded, for this reason. Where it was before, the client cannot go on. */
+/* The module cannot be loaded, for this reason. Ends the client if an earlier worker had it. */
 void log_replay_lost(struct client *c, uint32_t module, const char *why);
 
 #endif

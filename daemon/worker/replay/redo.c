@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ranges that operations read and write, held against one another. In one stream they are done
- * again in order: what one reads may be written by an earlier one, which writes it again, but by no
- * later one and not by itself. Of two streams nobody knows the order. Addresses tell memory apart
- * here: who has memory that is seen at two of them is not restored (ESTATE_SEGMENTS, ESTATE_FILES).
+ * Compares the ranges that operations read and write. In one stream they are repeated in order. A
+ * range that one reads may be written by an earlier one, which writes it again, but not by a later
+ * one or by itself. The order between two streams is unknown. Addresses tell memory apart here: a
+ * client with memory at two addresses is not restored (ESTATE_SEGMENTS, ESTATE_FILES).
  *
- * The host writes to its window by itself. What it has seen to be complete is on the completion
- * page; but it may look at memory instead, and go on before that. So what a kernel or a value has
- * written for it to see may have told it that all before is over.
+ * The host writes to its window by itself. It learns of completion from the completion page, but it
+ * may poll memory instead and continue earlier. So a kernel or a value that writes memory of the
+ * host may have told it that all earlier work is complete.
  */
 #include "daemon/worker/replay/redo.h"
 
@@ -63,7 +63,7 @@ static int touch_memset(struct asking *a, const struct wire_memset *w) {
     return range(a, DEV_WRITES, w->dst, bytes);
 }
 
-/* Whose function it is; NULL: of a module that is gone. */
+/* The module of the function; NULL: the module is unloaded. */
 static const struct module *module_of(const struct client *c, const struct func *f) {
     for (const struct module *m = object_next(&c->objects, 0); m;
          m = object_next(&c->objects, m->id + 1))
@@ -72,7 +72,7 @@ static const struct module *module_of(const struct client *c, const struct func 
     return NULL;
 }
 
-/* The latest that was loaded by this number, of what was read again so far. */
+/* The latest image loaded under this number, among the records read again so far. */
 static struct log_entry *image_of(const struct client *c, uint32_t module) {
     struct log_entry *latest = NULL, *e;
     for (uint64_t at = 0; at < c->replay.at && (e = record_log_at(&c->estate.log, at, &at));) {
@@ -121,7 +121,7 @@ static bool in_window(const struct redone *o, uint64_t base, uint64_t bytes) {
     return at < bytes && o->touched.bytes <= bytes - at;
 }
 
-/* Variables are elsewhere than what a job asks for. */
+/* Variables lie outside the memory that a job allocates. */
 static bool may_be_variable(const struct client *c, const struct redone *o) {
     const struct wire_windows *w = &c->windows;
     return !in_window(o, w->dev_base, w->alloc_bytes) &&
@@ -132,7 +132,7 @@ static bool writes(const struct redone *o) {
     return o->touched.kind == DEV_WRITES;
 }
 
-/* One of them is read or written where the other one is written. */
+/* True when one of them reads or writes where the other one writes. */
 static bool meet(const struct client *c, const struct redone *o, const struct redone *written) {
     switch (o->touched.kind) {
     case DEV_READS_ALL: return true;
@@ -149,12 +149,13 @@ static bool in_host(const struct client *c, const struct redone *o) {
     return o->touched.kind == DEV_READS_VARIABLES || meet(c, o, &host);
 }
 
-/* `written` may have told the host that the other one is over, which then used its memory. */
+/* True when `written` may have told the host that the other one is complete, so that the host used
+ * its memory. */
 static bool tells(const struct client *c, const struct redone *o, const struct redone *written) {
     return (!writes(o) || written->says) && in_host(c, o) && in_host(c, written);
 }
 
-/* `o` is not behind `n`. */
+/* `o` does not come behind `n`. */
 static bool conflict(const struct client *c, const struct redone *o, const struct redone *n) {
     bool same = o->op == n->op, ordered = o->stream == n->stream;
     if (writes(n) && (!writes(o) || !ordered) && meet(c, o, n)) return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What waits in the client's deferred list, and what it does.
+ * The client's deferred list, and the effect of each request.
  */
 #include "daemon/worker/requests/deferred_request.h"
 
@@ -108,20 +108,21 @@ int deferred_request_reference(struct client *c, const struct device_array_refer
 
 /* ---- memory, in parts ------------------------------------------------------------------------ */
 
-/* The first that an earlier worker had not counted: it may have done it, or some of it. */
+/* True for the first request that an earlier worker had not counted: it may have carried it out
+ * wholly or partly. */
 static bool is_again(const struct client *c) {
     return c->replay.restored &&
            atom_load_relaxed(&c->estate.header->deferred_done) == c->replay.deferred_done;
 }
 
-/* The next part; 0: that was all. */
+/* The size of the next part; 0: all parts are done. */
 static uint64_t part_of(const struct client *c, const struct op *op) {
     uint64_t left = op->mem.rec.bytes - op->mem.done_bytes;
     uint64_t most = WORKER_GRANULES * c->worker->info.granularity_bytes;
     return left < most ? left : most;
 }
 
-/* Of the rest of it: what an earlier worker had backed. */
+/* Bytes of the rest that an earlier worker had already backed. */
 static uint64_t backed(const struct client *c, const struct op *op, uint64_t bytes) {
     uint64_t addr = op->mem.rec.addr + op->mem.done_bytes;
     return is_again(c) && c->memory ? memory_in_use(c->memory, addr, bytes) : 0;
@@ -131,7 +132,7 @@ static void answer_back(struct client *c, const struct wire_mem *mem, int err) {
     memory_grant_answer(c, &mem->rec, err, mem->bytes);
     if (!err || mem->rec.ticket) return;
     char text[256];
-    /* The client went on as if it had the memory. */
+    /* The client continued as if it had the memory. */
     snprintf(text, sizeof(text), "memory at 0x%llx cannot be backed: %s",
              (unsigned long long)mem->addr, err_text(err));
     if (err == ERR_NO_MEMORY) memory_grant_refusal(c, mem->bytes, text, sizeof(text));
@@ -152,8 +153,8 @@ static int back_part(struct client *c, struct op *op) {
     return 0;
 }
 
-/* Whether it is finished. What was done of one that fails goes once nothing of the client is on the
- * device: a dead one's goes with all that it had. */
+/* Returns whether the request is finished. If it fails, the parts already backed are freed once
+ * nothing of the client is on the device. A dead client's memory is freed as a whole. */
 static bool do_back(struct client *c, struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     int err = op->mem.err;
@@ -169,7 +170,7 @@ static bool do_back(struct client *c, struct op *op) {
     return true;
 }
 
-/* Whether it is finished. */
+/* Returns whether the request is finished. */
 static bool do_unback(struct client *c, struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     uint64_t part = part_of(c, op);
@@ -195,26 +196,26 @@ static void do_texture_drop(struct client *c, const struct wire_texture_drop *dr
 
 static bool is_quiet_needed(const struct op *op) {
     switch (op->kind) {
-    case WIRE_MEM_BACK: return op->mem.err; /* part of it is taken back */
+    case WIRE_MEM_BACK: return op->mem.err; /* a part of it is freed again */
     case WIRE_MEM_UNBACK:
     case WIRE_MEM_SHARE:
     case WIRE_MODULE_UNLOAD:
     case WIRE_ARRAY_DROP:
     case WIRE_TEXTURE_REF:
     case WIRE_TEXTURE_DROP: return true;
-    default: return false; /* its place among the others is all it waits for */
+    default: return false; /* it waits only for its turn in the list */
     }
 }
 
-/* A dead client's later operations end at once, so its count alone says nothing. */
+/* A dead client's later operations end at once, so its count alone proves nothing. */
 static bool is_due(const struct client *c) {
     if (c->throttled & CLIENT_OUT || (c->moves && !client_dead(c))) return false;
     if (!is_quiet_needed(c->streams.deferred)) return true;
     return deferred_due(&c->streams) && c->inflight == 0;
 }
 
-/* What the scheduler would give it is there only once all is moved that it decided before; what it
- * has just granted is there. */
+/* Memory that the scheduler would give exists only once all earlier moves are done; memory that it
+ * has just granted exists. */
 static bool has_to_wait(const struct client *c, const struct op *op) {
     const struct wire_mem *mem = &op->mem.rec;
     if (client_dead(c) || !memory_move_any(c->worker)) return false;
@@ -229,7 +230,7 @@ static bool has_to_wait(const struct client *c, const struct op *op) {
     }
 }
 
-/* Whether it is finished: if not, it goes on in the loop's next round. */
+/* Returns whether the request is finished: if not, the loop's next round continues it. */
 static bool act(struct client *c, struct op *op) {
     switch (op->kind) {
     case WIRE_MEM_BACK: return do_back(c, op);
@@ -248,9 +249,9 @@ void deferred_request_run(struct client *c) {
     struct memory_ask *ask = &c->asks[MEMORY_ASK_DEFERRED];
     bool any = false;
     ask->resume = deferred_request_run;
-    if (!list_empty(&c->parts) && !client_dead(c)) return;  /* in its turn */
+    if (!list_empty(&c->parts) && !client_dead(c)) return;  /* waits for its turn */
     if (memory_ask_pending(ask) && !client_dead(c)) return; /* the answer resumes it */
-    if (c->deferring) return; /* kicked streams are only queued, but be safe against a cycle */
+    if (c->deferring) return; /* kicked streams are only queued, but a cycle must be impossible */
     c->deferring = true;
     while (c->streams.deferred && is_due(c) && !worker_lost(c->worker)) {
         if (has_to_wait(c, c->streams.deferred) || !act(c, c->streams.deferred)) {
@@ -273,7 +274,7 @@ unsigned deferred_request_go_on(struct worker *w) {
     unsigned count = 0;
     const struct list *pos;
     list_each(pos, &w->work.parts) count++;
-    /* Those that are not finished come behind these. */
+    /* Unfinished ones are appended behind these. */
     for (unsigned i = 0; i < count && !list_empty(&w->work.parts); i++) {
         struct client *c = list_entry(w->work.parts.next, struct client, parts);
         list_remove(&c->parts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking, then making.
+ * Asks for memory, then makes the array.
  */
 #include "daemon/worker/requests/device_array.h"
 
@@ -12,13 +12,13 @@
 #include "daemon/worker/requests/memory_grant.h"
 #include "daemon/worker/scheduling/sched_link.h"
 
-/* A dead client's memory may be gone already, and with it what it may use. */
+/* A dead client's memory may be released already, together with its credit. */
 static int refusal(const struct client *c) {
     if (c->com.fault) return c->com.fault;
     return c->memory ? 0 : ERR_NO_MEMORY;
 }
 
-/* Where it is once it was, so that nobody needs to know of each that goes. */
+/* A client that once had an array stays fixed, so that freed arrays need not be tracked. */
 static void fix(struct client *c) {
     if (!c->fixed) sched_link_fixed(c);
     c->fixed = true;
@@ -54,7 +54,7 @@ void device_array_texture(struct client *c, const struct device_array_texture *a
     reply_send(&c->com, &ask->rec, err, &seen, err ? 0 : sizeof(seen));
 }
 
-/* A module that is unloaded later is there still. */
+/* A module that is unloaded later still exists. */
 void device_array_reference(struct client *c, const struct device_array_reference *ask) {
     int err = refusal(c);
     if (!err)

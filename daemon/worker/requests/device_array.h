@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays and textures where they are the device's own: what a client asked for is made in its turn
- * among what is deferred, charged to it and answered.
+ * Arrays and textures where they are the device's own. A client's request is carried out in its
+ * turn among the deferred requests, charged to the client and answered.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -18,7 +18,7 @@
 struct client;
 struct module;
 
-/* Checked records, and what the device is told of them. */
+/* Checked records, with the device's form of each. */
 struct device_array_make {
     struct wire_record rec;
     struct dev_array array;
@@ -31,16 +31,16 @@ struct device_array_reference {
     struct wire_record rec;
     struct module *module;
     bool bound;
-    struct dev_texture texture; /* unless bound, `surface` alone */
+    struct dev_texture texture; /* if not bound, only `surface` is set */
     char name[];
 };
 
-/* False: it waits for an answer of the scheduler, and is called again then. */
+/* False: it waits for the scheduler's answer, and is called again then. */
 bool device_array_make(struct client *c, const struct device_array_make *ask);
 void device_array_drop(struct client *c, const struct wire_array_drop *drop);
 void device_array_texture(struct client *c, const struct device_array_texture *ask);
 void device_array_reference(struct client *c, const struct device_array_reference *ask);
-/* All that the client has. */
+/* Frees all arrays of the client. */
 void device_array_release(struct client *c);
 
 #endif

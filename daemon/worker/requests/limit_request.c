@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking, then setting.
+ * Asks for memory, then sets the limit.
  */
 #include "daemon/worker/requests/limit_request.h"
 
@@ -8,7 +8,7 @@
 #include "daemon/worker/page/reply.h"
 #include "daemon/worker/requests/memory_grant.h"
 
-/* A device that keeps to none of a client's has its own. */
+/* A device that applies no client's limits has its own. */
 static uint64_t limit_in_force(const struct worker *w, const struct wire_limit *l) {
     return w->ops->settings || l->limit >= DESCRIPTION_LIMITS ? l->value
                                                               : w->description.limits[l->limit];

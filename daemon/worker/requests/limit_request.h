@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The record of a limit of CUDA's. The device may need memory for it, which may have to be asked
- * for: until there is an answer nothing else is read of the client (CLIENT_ASKS).
+ * The record that sets one of CUDA's limits. The device may need memory for it, for which the
+ * scheduler may have to be asked. Until the answer comes, nothing else is read from the client
+ * (CLIENT_ASKS).
  */
 #ifndef DAEMON_WORKER_REQUESTS_LIMIT_REQUEST_H
 #define DAEMON_WORKER_REQUESTS_LIMIT_REQUEST_H

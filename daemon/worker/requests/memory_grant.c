@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking, then backing.
+ * Asks the scheduler, then backs memory.
  */
 #include "daemon/worker/requests/memory_grant.h"
 
@@ -24,8 +24,8 @@
 #include "daemon/worker/segments/segment.h"
 #include "daemon/worker/stats.h"
 
-/* So much more of each: 0 when the client is granted it, else the request is posted. A grant only
- * grows, but for memory_grant_word. */
+/* Asks for this much more P and E. Returns 0 when it is already granted, else posts the request. A
+ * grant only grows, except through memory_grant_word. */
 static int ask(struct client *c, enum memory_asker by, uint64_t more_p, uint64_t more_e,
                bool patient) {
     struct credit *k = &c->credit;
@@ -38,7 +38,7 @@ static int ask(struct client *c, enum memory_asker by, uint64_t more_p, uint64_t
     return MEMORY_GRANT_WAITS;
 }
 
-/* Asks for one that is answered at once. */
+/* Asks with a request that is answered at once. */
 static int ask_more(struct client *c, enum memory_asker by, uint64_t more_p, uint64_t more_e) {
     return ask(c, by, more_p, more_e, false);
 }
@@ -121,7 +121,7 @@ int memory_grant_close(struct client *c, uint32_t id) {
     return err;
 }
 
-/* What the user may not have is no want of room. */
+/* A refusal by the user's limit does not count as a lack of memory. */
 void memory_grant_refused(struct client *c, uint64_t bytes) {
     struct wire_usage *s = &c->com.page->usage;
     uint64_t had = c->memory ? credit_p(&c->credit, c->memory) + credit_e(c->memory) : 0;
@@ -144,7 +144,7 @@ void memory_grant_module_gone(struct client *c, uint64_t bytes) {
     if (c->memory) note_used(c);
 }
 
-/* What it will take is not known before: it is asked for what it can be at most. */
+/* The exact amount is unknown before, so the most that it can be is requested. */
 int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value) {
     const struct dev_ops *ops = c->worker->ops;
     struct dev *dev = c->worker->dev;
@@ -158,7 +158,7 @@ int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value) {
     return err;
 }
 
-/* Room for what is still to be kept of it. */
+/* Asks for the memory that the rest of the survivor needs. */
 static int ask_keep(struct client *c, enum memory_asker by, uint64_t need) {
     uint64_t p = credit_p(&c->credit, c->memory) + need, e = 0;
     if (memory_swapped(c->memory)) return ERR_NO_MEMORY;

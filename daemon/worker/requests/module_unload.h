@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's code leaves the device, and what the client uses of it. Owner: the client. Thread: the
+ * Unloads a client's modules and corrects the client's usage. Owner: the client. Thread: the
  * worker's.
  */
 #ifndef DAEMON_WORKER_REQUESTS_MODULE_UNLOAD_H
@@ -9,9 +9,9 @@
 struct client;
 struct module;
 
-/* A module whose ids are free already. Nothing can use it any more. */
+/* Unloads a module whose ids are already free. Nothing can use it any more. */
 void module_unload_one(struct client *c, struct module *m);
-/* All that the client has, when nothing of it is on the device. */
+/* Unloads all modules of a client that has nothing on the device. */
 void module_unload_all(struct client *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records about segments.
+ * Carries out records about segments.
  */
 #include "daemon/worker/requests/segment_request.h"
 
@@ -40,14 +40,14 @@ static uint64_t part_bytes(const struct client *c) {
     return WORKER_GRANULES * c->worker->info.granularity_bytes;
 }
 
-/* So much was done by the part that memory had last, which counts as some in any case. */
+/* Adds the memory's latest part to `done`; a part without granules counts as one byte. */
 static void note_part(struct client *c, uint64_t *done) {
     uint32_t granules = memory_part(c->memory);
     pace_add(&c->worker->moves.pace, granules);
     *done += granules ? granules * c->worker->info.granularity_bytes : 1;
 }
 
-/* The next part of one that was made or opened. */
+/* Fetches the next part of a segment that was made or opened. */
 static int fetch(struct client *c, const struct wire_segment *rec, uint64_t *done, bool *over) {
     int err = memory_segment_fetch(c->memory, rec->segment, WORKER_GRANULES);
     note_part(c, done);
@@ -56,7 +56,7 @@ static int fetch(struct client *c, const struct wire_segment *rec, uint64_t *don
     return err;
 }
 
-/* The chunks that the lane lacks, before its slots. */
+/* Adds the chunks that the lane lacks, before the segment takes some. */
 static int make_in_lane(struct client *c, const struct wire_segment *rec, uint64_t *done,
                         bool *over) {
     int err = *done ? 0 : memory_grant_ask_lane(c, rec->bytes);
@@ -115,7 +115,7 @@ static int show_part(struct client *c, const struct wire_segment *rec, uint64_t 
     if (!err) {
         *done += part;
         pace_add(&c->worker->moves.pace, (uint32_t)(part / c->worker->info.granularity_bytes));
-    } else if (*done) { /* nobody was told of the rest yet */
+    } else if (*done) { /* the client was not told of the earlier parts */
         memory_unback(c->memory, rec->addr, *done);
     }
     return err;
@@ -127,14 +127,14 @@ static bool do_show(struct client *c, const struct wire_segment *rec, uint64_t *
     if (!err && *done < rec->bytes) return false;
     reply_status(&c->com, &rec->rec, err);
     if (!err || rec->rec.ticket) return true;
-    /* The client went on as if it had the memory. */
+    /* The client continued as if it had the memory. */
     snprintf(text, sizeof(text), "memory cannot be shown at 0x%llx: %s",
              (unsigned long long)rec->addr, err_text(err));
     fault_raise(c, err, text);
     return true;
 }
 
-/* What is there for one iteration becomes the client's own first. */
+/* Ephemeral pages become the client's persistent memory first. */
 static bool do_share(struct client *c, const struct wire_segment *rec, uint64_t *done) {
     struct segment *s = NULL;
     uint32_t most = WORKER_GRANULES;
@@ -157,7 +157,7 @@ static void do_export(struct client *c, const struct wire_segment *rec) {
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* What the descriptors of its user may keep: it may all come to lie in host memory. */
+/* Bytes that the user's descriptors may keep: all of them may have to move to host memory. */
 static uint64_t most_kept(const struct client *c) {
     uint64_t all = c->worker->info.memory_bytes, bound = c->limits.device_bytes;
     return bound && bound < all ? bound : all;

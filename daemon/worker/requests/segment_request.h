@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a client does with segments: makes them, opens those of others of its user, shows them in
- * its window, and lets others open what it has. Who has a segment's key may open it, if he is of
- * the same user; another's is not found.
+ * A client's requests about segments: it makes them, opens those of its user's other clients, maps
+ * them into its window, and shares its own. A client that has a segment's key may open it if it has
+ * the same user; other users' segments are not found.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -16,13 +16,13 @@ struct client;
 struct wire_file;
 struct wire_segment;
 
-/* MEM_MAKE and the following, checked: carried out in parts, one a call, and answered. How far that
- * is, in bytes: 0 at first. Whether it is finished. MEM_SHARE: nothing of the client is in flight.
- */
+/* Carries out MEM_MAKE and the following (checked) in parts, one for each call, and answers.
+ * `done`: bytes done so far, 0 at first. Returns whether it is finished. MEM_SHARE: nothing of the
+ * client is in flight. */
 bool segment_request_act(struct client *c, const struct wire_segment *rec, uint64_t *done);
 
-/* A descriptor of a segment of the client's: `fd`, the other end of it, is taken over in any case.
- * `err`: why there is none. Answered. */
+/* Gives the client a descriptor of its segment, and answers. `fd`, the other end of it, is taken
+ * over in any case. `err`: why there is none. */
 void segment_request_keep(struct client *c, const struct wire_file *f, int fd, int err);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Files of a client that are mapped into parts of its host window. The device then sees memory that
  * other processes have mapped too. They are memfds that cannot shrink; otherwise an access past a
- * new end would kill this process. This file checks that again, whoever checked it before.
+ * new end would kill this process. This file checks that itself, even where another process did.
  *
  * At most WIRE_FILES files stay open for later ranges, and are closed with the client. A range may
  * also lie at the client's own address outside its windows, if nothing else is mapped there.
