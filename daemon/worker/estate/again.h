@@ -20,15 +20,16 @@ struct stream;
 struct redone {
     struct dev_touched touched;
     uint32_t stream, op; /* op: the index of the operation */
-    bool says;           /* its write may be a signal to the host */
+    bool says;           /* the write may be a signal to the host */
 };
 
 struct replay {
     bool active;
     bool restored; /* it was active once */
     bool
-        promised; /* the modules' memory in the log is reserved: client_destroy releases the rest */
-    bool placed;  /* the module that is being read has its place already */
+        /* The modules' memory in the log is reserved: client_destroy releases the rest. */
+        promised;
+    bool placed; /* the module that is being read has its place already */
     /* The client's memory is as it was at its savepoint. Operations that completed since then are
      * repeated, one after the other, without answers. */
     bool back;

@@ -106,7 +106,8 @@ static const struct savepoint_data *data_at(const struct savepoint *k, uint64_t 
     return d;
 }
 
-/* Of two entries for one operation, the later one has the bytes that were copied last. */
+/* Indexes the entries. The later one of two for one operation has the bytes that were copied last.
+ */
 static int index_data(struct savepoint *k) {
     uint64_t end = atom_load_relaxed(&k->header->data_end), count = 0;
     const struct savepoint_data *d;

@@ -9,7 +9,7 @@
  * It is valid while it is whole. A record that changes what the client has (memory, modules), or
  * that cannot be repeated, makes it void until memory is saved again.
  *
- * Owner: struct estate. Thread: the worker's; savepoint_void from any.
+ * Owner: `struct estate`. Thread: the worker's; savepoint_void from any.
  */
 #ifndef DAEMON_WORKER_ESTATE_SAVEPOINT_H
 #define DAEMON_WORKER_ESTATE_SAVEPOINT_H

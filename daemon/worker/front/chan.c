@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The sweep. A ring is always drained, whatever its streams wait for, up to the client's quota of
- * queued operations: that is the backpressure, and one held stream never blocks another.
+ * queued operations. The quota is the backpressure, and one waiting stream never blocks another.
  */
 #include "daemon/worker/front/chan.h"
 
@@ -19,9 +19,10 @@
 #include "daemon/worker/scheduling/sched_link.h"
 #include "proto/wire/record.h"
 
-#define CHAN_SHARE 64 /* records a client and sweep: no flood delays the neighbours by more */
+#define CHAN_SHARE \
+    64 /* records per client and sweep: a flood delays the other clients by no more */
 
-/* Streams whose host function returned go on: how many. */
+/* Resumes streams whose host function returned; returns their number. */
 static unsigned drain_callbacks(struct worker *w, struct client *c) {
     if (!callback_any(&c->callbacks)) return 0;
     int count = callback_returned(&c->callbacks, c->sub);
@@ -31,7 +32,7 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
     }
     for (int i = 0; i < count; i++) {
         struct op *op = callback_take(&c->callbacks);
-        if (!op) continue; /* an earlier worker saw that it is complete */
+        if (!op) continue; /* an earlier worker saw its completion */
         struct stream *s = op->stream;
         op->state = OP_DONE;
         op->dev.end_ns = w->now_ns;
@@ -43,8 +44,8 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
     return (unsigned)count;
 }
 
-/* What the client is to be restored by has it before it is acted on; of graphs, whose records can
- * be read again, only which blocks are alive. */
+/* Logs a record before it is carried out, for the client's recovery. A graph's records can be read
+ * again, so only those about live blocks are logged. */
 static void book(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
     if (c->estate.savepoint.header) book_savepoint(c, rec->op);
     if (c->replay.active) return;
@@ -52,8 +53,8 @@ static void book(struct client *c, const struct wire_record *rec, uint32_t bytes
         book_record(c, rec, bytes, graph);
 }
 
-/* The next record, from a launched graph first, then what an earlier worker had read: as ring_pop.
- */
+/* Reads the next record: first from a launched graph, then from an earlier worker's log, then from
+ * the ring. Returns as ring_pop. */
 static int take_record(struct worker *w, struct client *c, struct graph **graph) {
     *graph = NULL;
     if (!graph_replaying(&c->graphs)) {
@@ -81,7 +82,8 @@ static unsigned drain_ring(struct worker *w, struct client *c) {
         if (!err) err = exec_record(c, w->record, graph, why, sizeof(why));
         if (err) fault_expel(c, why);
     }
-    if (c->rx.published != credit) c->com.published = true; /* one may wait for room */
+    if (c->rx.published != credit)
+        c->com.published = true; /* a thread of the client may wait for space */
     return count;
 }
 
@@ -89,7 +91,7 @@ static bool has_next(const struct client *c) {
     return graph_replaying(&c->graphs) || c->replay.active || ring_ready(&c->rx);
 }
 
-/* Swapped out, it would go on if it had its memory; nobody has said so yet. */
+/* True when a client that is swapped out has work and the scheduler does not know yet. */
 static bool is_hungry(struct client *c) {
     if (!(c->throttled & CLIENT_OUT) || c->wanted || c->leaving || c->expelled) return false;
     return c->errand || c->streams.deferred || has_next(c);
@@ -106,7 +108,7 @@ unsigned chan_sweep(struct worker *w) {
     unsigned count = 0;
     struct list *pos;
     if (w->recovery.restoring)
-        return 0; /* who is to come has memory that others must not be given */
+        return 0; /* clients that have yet to arrive have memory that others must not get */
     list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         count += drain_ring(w, c) + ask_back(c);

@@ -29,7 +29,7 @@ int device_record_text(struct client *c, const void *rec, char *why, size_t why_
     return 0;
 }
 
-/* At once: of no stream, and of no memory either. */
+/* Takes effect at once: a tensor map belongs to no stream and to no memory. */
 int device_record_tensor_map(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_tensor_map *t = rec;
     struct worker *w = c->worker;
@@ -42,7 +42,7 @@ int device_record_tensor_map(struct client *c, const void *rec, char *why, size_
     return 0;
 }
 
-/* What a launch would be refused for holds no clusters. */
+/* The number of clusters is 0 for a shape in which a launch would be refused. */
 int device_record_clusters(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_clusters *k = rec;
     struct worker *w = c->worker;

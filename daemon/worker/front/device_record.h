@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records that ask the device something or set it: limits, tensor maps, clusters, and where the
- * output of kernels goes. `rec` passed record_check. 0, or ERR_PROTOCOL with `why`.
+ * Records that query or configure the device: limits, tensor maps, clusters, and the ring for the
+ * output of kernels. `rec` passed record_check. Return 0, or ERR_PROTOCOL with `why`.
  */
 #ifndef DAEMON_WORKER_FRONT_DEVICE_RECORD_H
 #define DAEMON_WORKER_FRONT_DEVICE_RECORD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of handlers, and those of streams: stream-ordered records become operations of their
- * stream. The others take effect at once, in the files of what they are about.
+ * The table of handlers, and the handlers of streams. Stream-ordered records become operations of
+ * their stream. The others take effect at once, in the files of their subjects.
  */
 #include "daemon/worker/front/exec.h"
 
@@ -30,14 +30,14 @@
 #include "proto/cuda/cuda_abi.h"
 #include "proto/wire/record.h"
 
-/* What a handler knows besides its record. */
+/* The context of a handler besides its record. */
 struct exec {
     struct client *c;
     struct stream *stream;   /* stream-ordered records only */
-    struct graph *graph;     /* that the record was read of; NULL: it came in the ring */
-    const struct body *body; /* which that graph is; NULL: the client launched it */
-    bool again;              /* an earlier worker had given it to the device */
-    const void *data;        /* of a copy that is done again: what its source held */
+    struct graph *graph;     /* the graph that has the record; NULL: it came in the ring */
+    const struct body *body; /* the body that the graph is; NULL: the client launched it */
+    bool again;              /* an earlier worker had given the operation to the device */
+    const void *data;        /* for a repeated copy: the bytes that its source had */
     char *why;
     size_t why_bytes;
 };
@@ -63,17 +63,17 @@ static int push_op(struct exec *x, struct op *op) {
     return err ? drop_op(x, op) : 0;
 }
 
-/* Launches, and what stands for some. */
+/* Pushes launches, and operations that stand for launches. */
 static int push_launch(struct exec *x, struct op *op, uint64_t fingerprint) {
     if (x->body) return push_op(x, op);
-    if (replay_catches_up(&x->c->replay)) { /* no boundary is found in what is done again */
+    if (replay_catches_up(&x->c->replay)) { /* repeated operations define no boundary */
         lifetime_launch(&x->c->lifetime);
         return push_op(x, op);
     }
     return iteration_boundary_launch(x->c, x->stream, op, fingerprint) ? drop_op(x, op) : 0;
 }
 
-/* Copies and fills. */
+/* Pushes copies and fills. */
 static int push_transfer(struct exec *x, struct op *op, bool to_host, uint64_t addr,
                          uint64_t bytes) {
     if (x->body || replay_catches_up(&x->c->replay)) {
@@ -96,7 +96,7 @@ static struct op *new_op(struct exec *x, uint16_t kind, uint32_t param_bytes) {
 
 /* ---- stream-ordered -------------------------------------------------------------------------- */
 
-/* What records may say is what any device takes (record.c); this one may take less. */
+/* Records may have any size that some device takes (record.c); this device may take less. */
 static bool shape_fits(const struct description *d, const struct wire_launch *l) {
     for (uint32_t axis = 0; axis < 3; axis++)
         if (l->grid[axis] > (uint32_t)d->attributes[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + axis] ||
@@ -121,7 +121,7 @@ static int check_launch(struct exec *x, const struct wire_launch *l, const struc
     return 0;
 }
 
-/* A dead client's runs no more: it only takes its place among the others. */
+/* A dead client's launch runs no more: it only takes its place in the stream. */
 static int launch_dead(struct exec *x) {
     struct op *op = new_op(x, WIRE_LAUNCH, 0);
     if (!op) return ERR_PROTOCOL;
@@ -129,7 +129,7 @@ static int launch_dead(struct exec *x) {
     return push_op(x, op);
 }
 
-/* Of what its kernels may launch graphs from; NULL: they may not. */
+/* The environment from which the record's kernels may launch graphs; NULL: they may not. */
 static struct environment *environment_of(const struct exec *x) {
     if (x->body) return x->body->launched;
     return x->graph ? x->c->graphs.replay->environment : NULL;
@@ -150,14 +150,15 @@ static struct op *launch_op(struct exec *x, const struct wire_launch *l, struct 
     return op;
 }
 
-/* Of a body: it was right when the graph was launched, or the graph could not have been made. */
+/* A body's record was right at the graph's launch, or the graph could not have been made. So only a
+ * fault follows. */
 static int refuse_launch(struct exec *x) {
     if (!x->body) return ERR_PROTOCOL;
     fault_raise(x->c, ERR_LAUNCH_FAILED, x->why);
     return 0;
 }
 
-/* What was asked of the function's latest launch, too, is not asked again. */
+/* Checks that passed for the function's latest shape are not repeated for the same shape. */
 static int run_launch(struct exec *x, const void *rec) {
     const struct wire_launch *l = rec;
     struct client *c = x->c;
@@ -175,7 +176,7 @@ static int run_launch(struct exec *x, const void *rec) {
     return push_launch(x, op, f->shape.fingerprint);
 }
 
-/* Marks an operation to fail when its turn comes: in order, as the hardware would. */
+/* Marks an operation to fail in stream order, as the hardware would. */
 static void note_outside(struct op *op, const struct client *c, uint64_t addr, uint64_t bytes) {
     if (client_owns(c, addr, bytes) || op->dev.result) return;
     op->dev.result = ERR_ILLEGAL_ADDRESS;
@@ -228,7 +229,7 @@ static int run_memset(struct exec *x, const void *rec) {
     return push_transfer(x, op, false, w->dst, bytes);
 }
 
-/* A point that nobody will reach lets those go on who wait for it. */
+/* Releases a point that no stream will reach, so that its waiters continue. */
 static int push_point(struct exec *x, struct op *op, uint32_t id) {
     struct signal *signal = signal_find(&x->c->signals, id);
     struct point *point = signal ? signal_put(signal) : NULL;
@@ -254,13 +255,13 @@ static int run_event_record(struct exec *x, const void *rec) {
     return e->signal ? push_point(x, op, e->signal - 1) : push_op(x, op);
 }
 
-/* Only what was sent before can be waited for, so no two streams can wait for each other. */
+/* A stream can wait only for earlier records, so no two streams can wait for each other. */
 static int wait_signal(struct exec *x, uint32_t id) {
     struct signal *signal = signal_find(&x->c->signals, id);
     if (!signal) return refuse(x, "wait for signal %u, which does not exist", id);
     struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
     if (!op) return ERR_PROTOCOL;
-    op->wait.on = x->stream; /* where nothing was recorded: its own past */
+    op->wait.on = x->stream; /* with no recorded point, the stream's own past */
     op->wait.seq = 0;
     struct point *point = op->wait.point = signal_latest(signal);
     int err = push_op(x, op);
@@ -283,7 +284,8 @@ static int run_stream_wait(struct exec *x, const void *rec) {
     if (body) return wait_stream(x, body->lanes[w->on], body->before[w->on] + w->on_seq);
     if (w->on & WIRE_ON_SIGNAL) return wait_signal(x, w->on & ~WIRE_ON_SIGNAL);
     struct stream *on = x->c->streams.streams[w->on];
-    if (!on && x->c->replay.active) return wait_stream(x, x->stream, 0); /* it is complete */
+    if (!on && x->c->replay.active)
+        return wait_stream(x, x->stream, 0); /* the awaited stream's work is complete */
     if (!on || w->on_seq >= on->next)
         return refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
                       w->on_seq, w->on);
@@ -311,7 +313,7 @@ static int run_settle(struct exec *x, const void *rec) {
     return push_op(x, op);
 }
 
-/* One element of a fill, for all who come after it. */
+/* A value is a fill of one element for the code that runs it. */
 static int run_value_write(struct exec *x, const void *rec) {
     const struct wire_value *v = rec;
     struct op *op = new_op(x, WIRE_MEMSET, 0);
@@ -500,7 +502,7 @@ static int (*const handlers[])(struct exec *x, const void *rec) = {
     [WIRE_TEXTURE_REF] = run_texture_record_reference,
 };
 
-/* It takes its place in its stream, and is over. */
+/* Pushes an operation that is complete at once. */
 static int pass(struct exec *x) {
     struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
     if (!op) return ERR_PROTOCOL;
@@ -527,7 +529,7 @@ int exec_record(struct client *c, const void *rec, struct graph *graph, char *wh
     stats_add(&c->com.page->stats.ops, 1);
     if (record_ordered(r->op)) {
         turn = log_replay_turn(c, r);
-        if (turn == REPLAY_PAST) return 0; /* its stream may be gone */
+        if (turn == REPLAY_PAST) return 0; /* the stream may no longer exist */
         x.stream = stream_find(&c->streams, r->stream);
         if (!x.stream) return refuse(&x, "stream %u does not exist", r->stream);
         if (r->seq != x.stream->next)

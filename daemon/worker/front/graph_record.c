@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The records of a launched graph are read in place of the ring (graph.h).
+ * The records of a launched graph are read before further records of the ring (graph.h).
  */
 #include "daemon/worker/front/graph_record.h"
 
@@ -16,7 +16,8 @@ int graph_record_data(struct client *c, const void *rec, char *why, size_t why_b
     return err;
 }
 
-/* What its kernels launch is in its place. */
+/* Opens the graph's environment: the graphs that its kernels launch take its place in the stream.
+ */
 static int open_environment(struct client *c, uint32_t lane, uint64_t handle, char *why,
                             size_t why_bytes) {
     struct stream *s = stream_find(&c->streams, lane);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records about graphs: their records said beforehand, launched, offered to kernels, dropped. `rec`
- * passed record_check. 0, or ERR_PROTOCOL with `why`.
+ * Records about graphs: they define, launch, offer to kernels and drop graphs. `rec` passed
+ * record_check. Return 0, or ERR_PROTOCOL with `why`.
  */
 #ifndef DAEMON_WORKER_FRONT_GRAPH_RECORD_H
 #define DAEMON_WORKER_FRONT_GRAPH_RECORD_H

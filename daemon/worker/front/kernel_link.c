@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Telling, taking, forgetting.
+ * Sends, takes and forgets profiles.
  */
 #include "daemon/worker/front/kernel_link.h"
 
@@ -16,11 +16,12 @@
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/kernel/kernels.h"
 
-#define BATCHES 4 /* at a time: 64 profiles, 40 KiB */
+#define BATCHES 4 /* for each call: 64 profiles, 40 KiB */
 
 /* ---- to the broker --------------------------------------------------------------------------- */
 
-/* Linux says so while three quarters of the buffer are free, so that a batch does not block. */
+/* Linux reports POLLOUT while three quarters of the buffer are free, so that a batch does not
+ * block. */
 static bool has_room(int fd) {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
 
@@ -45,7 +46,7 @@ void kernel_link_tell(struct worker *w) {
 
 /* ---- from the broker ------------------------------------------------------------------------- */
 
-/* All hints, checked and in their order; -EINVAL otherwise. */
+/* Takes all hints, checked and in order; -EINVAL otherwise. */
 static int take_hints(struct worker *w, const struct kernel_wire *k, char *why) {
     struct kernel_profile_hint *hints = calloc(k->hints + 1, sizeof(*hints));
     int err = hints ? 0 : -ENOMEM;
@@ -63,7 +64,7 @@ static int take_hints(struct worker *w, const struct kernel_wire *k, char *why) 
     return err;
 }
 
-/* Which of them fit depends on what is here already. */
+/* Restores profiles; how many fit depends on the table's present entries. */
 static uint32_t take_profiles(struct worker *w, const struct kernel_wire *k, char *why, int *err) {
     uint32_t restored = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests that take their turn (deferred_request.h) are checked here and carried out there.
+ * Requests that wait for earlier ones (deferred_request.h) are checked here and carried out there.
  */
 #include "daemon/worker/front/memory_record.h"
 
@@ -14,7 +14,7 @@
 #include "daemon/worker/replay/log_replay.h"
 #include "daemon/worker/requests/deferred_request.h"
 
-/* Whole pages of one of the two windows. */
+/* The range must be whole pages of one of the two windows. */
 static int check_pages(const struct client *c, uint64_t addr, uint64_t bytes, char *why,
                        size_t why_bytes) {
     const struct wire_windows *win = &c->windows;
@@ -47,7 +47,8 @@ int memory_record_segment(struct client *c, const void *rec, char *why, size_t w
                                           : 0;
 }
 
-/* At once: what is under way sees one or the other, and the library waits before it asks. */
+/* Takes effect at once: operations in progress see the old or the new mapping, and the library
+ * waits before it asks. */
 int memory_record_file(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_file_range *r = rec;
     struct hostfiles *h = &c->files;
@@ -70,8 +71,8 @@ int memory_record_file(struct client *c, const void *rec, char *why, size_t why_
 
 /* ---- what the client says of its blocks ------------------------------------------------------ */
 
-/* The log has what a graph's records said of blocks behind its launch: only of the one that was
- * being read it may not have all, and then says some of it twice. */
+/* The log has a graph's block records behind its launch. The graph that was being read may lack
+ * some in the log, so it repeats others: errors of repeated records are ignored. */
 static int block_again(struct client *c, bool in_graph, const struct wire_mem *m) {
     struct lifetime *l = &c->lifetime;
     char why[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Modules, functions, global variables.
+ * Loads modules, functions and global variables.
  */
 #include "daemon/worker/front/module_load.h"
 
@@ -31,19 +31,20 @@
 
 /* ---- errands --------------------------------------------------------------------------------- */
 
-/* An errand for a client: what was asked, and what has come of it. */
+/* A background task for a client: the request and its result. */
 struct loading {
     struct errand errand;
     struct client *client;
     const struct dev_ops *ops;
-    void (*finish)(struct client *c, struct loading *l); /* in the loop; then it is nobody's */
-    const void *image;           /* of MODULE_LOAD: the client's; NULL: `kept` is filled already */
-    void *kept;                  /* room for it in the client's estate; NULL: it is not kept */
-    struct module *module, made; /* of which FUNC_GET is; which MODULE_LOAD makes */
+    void (*finish)(struct client *c, struct loading *l); /* called in the loop, and frees this */
+    const void
+        *image; /* MODULE_LOAD: image in the client's memory; NULL: `kept` is filled already */
+    void *kept; /* space for it in the client's log; NULL: it is not logged */
+    struct module *module, made; /* FUNC_GET: the function's module; MODULE_LOAD: the new module */
     struct dev_func *func;
     struct dev_func_info info;
     int err;
-    bool placed; /* `made`, into the client's memory */
+    bool placed; /* `made` is placed in the client's memory */
     char text[MODULE_LOAD_WHY_BYTES];
     _Alignas(8) unsigned char rec[]; /* wire_module_load, or wire_func_get and the name behind it */
 };
@@ -85,8 +86,8 @@ static void refuse_load(struct client *c, const struct wire_module_load *m, int 
     reply_status(&c->com, &m->rec, err);
 }
 
-/* Beside. The image is copied before anybody looks at it: the client can still write to the
- * original. */
+/* Runs on a task's thread. The image is copied before it is parsed, because the client can still
+ * write to the original. */
 static void read_image(struct errand *e) {
     struct loading *l = list_entry(e, struct loading, errand);
     const struct wire_module_load *m = (const void *)l->rec;
@@ -100,7 +101,7 @@ static void read_image(struct errand *e) {
     if (!l->kept) free(image);
 }
 
-/* Anew, or where an earlier worker had put it. */
+/* Places the module anew, or where an earlier worker had it. */
 static int place(struct client *c, struct loading *l) {
     uint32_t count;
     const struct dev_granule *where = log_replay_place(c, l->made.id, &count);
@@ -113,8 +114,8 @@ static void unplace(struct loading *l) {
     l->placed = false;
 }
 
-/* Into the client's memory. How much it takes is not known before, so that it is asked for behind
- * it. MEMORY_GRANT_WAITS: it is called again. */
+/* Places the module in the client's memory. Its size is unknown before, so the memory is requested
+ * afterwards. MEMORY_GRANT_WAITS: the function is called again. */
 static int place_module(struct client *c, struct loading *l) {
     struct dev *dev = c->worker->dev;
     uint64_t before = l->ops->mem_used(dev);
@@ -149,14 +150,14 @@ static void reply_module(struct client *c, const struct loading *l) {
     reply_send(&c->com, &m->rec, 0, &reply, sizeof(reply));
 }
 
-/* Beside. */
+/* Runs on a task's thread. */
 static void free_read(struct errand *e) {
     struct loading *l = list_entry(e, struct loading, errand);
     l->ops->module_free(l->made.dev);
     free(l);
 }
 
-/* Not 0: the next worker loads the module anew, as if this one had not begun. */
+/* On failure the next worker loads the module anew, as if this one had not begun. */
 static int keep_variables(struct client *c, const struct module *m) {
     bool again = c->replay.active && c->replay.placed;
     return log_replay_variables(c, m) ? 0 : savepoint_writer_module(c, m, again);
@@ -218,8 +219,7 @@ static struct module *find_module(struct client *c, uint32_t id, char *why, size
 int module_load_unload(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_module_unload *u = rec;
     struct module *m = c->objects.modules[u->module];
-    if (!m &&
-        c->com.fault) { /* it went with the context, or was never loaded because of the fault */
+    if (!m && c->com.fault) { /* unloaded with the context, or never loaded because of the fault */
         reply_status(&c->com, &u->rec, c->com.fault);
         return 0;
     }
@@ -239,12 +239,12 @@ static void put_params(struct client *c, const struct wire_func_get *g,
                        const struct dev_func_info *info) {
     uint32_t count = info->param_count < g->params_cap ? info->param_count : g->params_cap;
     struct wire_param *out = client_host(c, g->params, count * sizeof(*out));
-    if (!g->rec.ticket) return; /* it has them, and the place may be another's by now */
+    if (!g->rec.ticket) return; /* it has the answer, and its buffer may be in other use */
     for (uint32_t i = 0; out && i < count; i++)
         out[i] = (struct wire_param){info->params[i].offset, info->params[i].bytes};
 }
 
-/* A kernel that asks for more than there can be is never launched. */
+/* A kernel that asks for a larger cluster than possible is never launched. */
 static uint16_t cluster_of(const struct dev_func_info *info) {
     const uint32_t *n = info->req_cluster;
     for (int axis = 0; n[0] && axis < 3; axis++)
@@ -273,17 +273,17 @@ static void reply_func(struct client *c, const struct wire_func_get *g,
     reply_send(&c->com, &g->rec, 0, &reply, sizeof(reply));
 }
 
-/* The answer is the reason, as text. */
+/* Answers with the reason as text. */
 static void refuse_func(struct client *c, const struct wire_func_get *g, int err,
                         const char *text) {
     book_refused(c);
-    if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may be there */
+    if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may not exist */
         log_warn("module", "job=%u name=\"%s\" kernel=%.300s error=%s text=\"%s\"", c->job_id,
                  c->name, (const char *)(g + 1), err_name(err), text);
     reply_send(&c->com, &g->rec, err, text, (uint32_t)strlen(text) + 1);
 }
 
-/* Beside. */
+/* Runs on a task's thread. */
 static void get_func(struct errand *e) {
     struct loading *l = list_entry(e, struct loading, errand);
     const struct wire_func_get *g = (const void *)l->rec;
@@ -339,7 +339,8 @@ int module_load_func_get(struct client *c, const void *rec, char *why, size_t wh
     return 0;
 }
 
-/* The name, cut to the room with its NUL, into the host window; its full length as the answer. */
+/* Writes the name, cut to the buffer including its NUL, into the host window, and answers with its
+ * full length. */
 int module_load_func_name_get(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_func_name *n = rec;
     if (c->com.fault) {
@@ -382,7 +383,7 @@ int module_load_global_get(struct client *c, const void *rec, char *why, size_t 
 
 /* ---- host memory ----------------------------------------------------------------------------- */
 
-/* Beside. */
+/* Runs on a task's thread. */
 static void show_host(struct errand *e) {
     struct loading *l = list_entry(e, struct loading, errand);
     const struct wire_mem *m = (const void *)l->rec;
@@ -414,8 +415,8 @@ int module_load_show(struct client *c, const void *rec, char *why, size_t why_by
 
 /* ---- what is back ---------------------------------------------------------------------------- */
 
-/* What is out of the device has no memory to give; and what a module takes, more than its client
- * was granted maybe, is there once all is moved that was to be. */
+/* A client that is swapped out has no memory for a module. A module may need more than the client
+ * was granted, which exists only once all moves are done. */
 static bool may_finish(const struct errand *e) {
     const struct loading *l = list_entry(e, struct loading, errand);
     const struct client *c = l->client;
@@ -425,7 +426,7 @@ static bool may_finish(const struct errand *e) {
     return l->finish != finish_load || !memory_move_any(c->worker);
 }
 
-/* False: the scheduler is asked for the memory of a module, and resumes the load. */
+/* False: the scheduler is asked for the module's memory, and its answer resumes the load. */
 static bool has_memory(struct client *c, struct loading *l) {
     if (l->finish != finish_load || l->err || client_dead(c)) return true;
     int err = place_module(c, l);
@@ -445,7 +446,7 @@ static void finish(struct worker *w, struct loading *l) {
     if (c->abandoned && !client_busy(c)) client_end_release(c);
 }
 
-/* One module at a time is placed beyond what its client was granted: others load behind it. */
+/* Only one module at a time is placed beyond its client's grant: others finish after it. */
 static unsigned finish_some(struct worker *w) {
     unsigned count = 0;
     struct list *pos, *tmp;
@@ -460,7 +461,7 @@ static unsigned finish_some(struct worker *w) {
     return count;
 }
 
-/* The answer goes to the load that asked, before any other goes on. */
+/* The answer goes to the load that asked, before any other load continues. */
 static void resume_load(struct client *c) {
     struct worker *w = c->worker;
     struct loading *l = list_entry(c->errand, struct loading, errand);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Choosing.
+ * Chooses bodies and reads their records.
  */
 #include "daemon/worker/front/nested_graph.h"
 
@@ -18,12 +18,12 @@
 #include "proto/wire/record.h"
 
 #define NESTED_GRAPH_SHARE \
-    64 /* bodies and records, a client and sweep, within one body's records */
+    64 /* bodies and records per client and sweep, give or take one body's records */
 
 /* ---- conditional nodes ----------------------------------------------------------------------- */
 
-/* What kernels have set. Where none ran, as in a null job, the word would be the same for ever:
- * such a loop has one turn. */
+/* Chooses by the value that kernels have set. Where none ran, as in a null job, the value would
+ * never change: such a loop has one turn. */
 static struct graph *choose_body(const struct client *c, const struct graph_choice *node,
                                  const struct choice *now) {
     const _Atomic uint32_t *word = client_host(c, node->value, sizeof(uint32_t));
@@ -31,7 +31,7 @@ static struct graph *choose_body(const struct client *c, const struct graph_choi
     return graph_body(node, atom_load_acquire(word), now->turns);
 }
 
-/* False: there is none any more, and what follows the node goes on. */
+/* False: there is no further body, and the operations behind the node continue. */
 static bool next_body(struct client *c, struct choice *choice) {
     struct stream *s = choice->body.parent;
     const struct op *op = stream_at(s, s->cursor);
@@ -50,7 +50,7 @@ static void check_launched(struct client *c, int err) {
     if (err) fault_raise(c, err, "out of memory for a graph that a kernel launched");
 }
 
-/* Whatever became complete by that. */
+/* Completes the operations whose launched graphs are all complete. */
 static unsigned end_settled(struct client *c) {
     unsigned count = 0;
     for (struct stream *s; !client_dead(c) && (s = device_launch_settled(&c->launching)); count++)
@@ -60,8 +60,8 @@ static unsigned end_settled(struct client *c) {
 
 /* ---- launches that kernels change ------------------------------------------------------------ */
 
-/* They write it where the client does, who may write anything: it is taken over once, and looked at
- * as if it had been sent so. */
+/* Kernels write the node where the client writes too, so it may have any content. It is copied once
+ * and checked as if it had been sent. */
 static int renew_launch(const struct client *c, const struct graph_choice *node, void *record,
                         uint32_t bytes, char *why, size_t why_bytes) {
     struct wire_launch *l = record;
@@ -77,7 +77,7 @@ static int renew_launch(const struct client *c, const struct graph_choice *node,
     return record_check(l, bytes, why, why_bytes);
 }
 
-/* The record that was read, as it is now. */
+/* Updates the launch record from its node, as the node is now. */
 static int renew(const struct client *c, struct body *b, void *record, uint32_t bytes, char *why,
                  size_t why_bytes) {
     const struct wire_record *r = record;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Orders of the broker.
+ * Carries out orders of the broker.
  */
 #include "daemon/worker/front/order.h"
 
@@ -31,7 +31,7 @@
 
 /* ---- who has left ---------------------------------------------------------------------------- */
 
-/* The broker's own job is of no interest to people. */
+/* The broker's own job does not interest people. */
 static enum log_level log_level_of(uint32_t job_id) {
     return job_id == WIRE_TRIAL_JOB ? LOG_DEBUG : LOG_INFO;
 }
@@ -63,9 +63,9 @@ void order_reap(struct worker *w) {
                   atom_load_relaxed(&c->com.page->stats.faults));
         epoll_ctl(w->loop.epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
         client_end_destroy(c);
-        w->board.stale = true; /* the scheduler forgot it before its memory was gone */
+        w->board.stale = true; /* the scheduler forgot the client before its memory was released */
         kernel_link_begin(w);
-        kernel_link_tell(w); /* whoever sees that it is gone sees what was learned of it */
+        kernel_link_tell(w); /* anyone who sees that the client has ended also sees its profiles */
         broker_link_say(&w->link, &msg);
     }
 }
@@ -77,7 +77,7 @@ static void undo_attach(struct client *c) {
     client_end_destroy(c);
 }
 
-/* What the scheduler is told of the job: at first, and when something of it is changed. */
+/* The scheduler's description of the job, at first and after each change. */
 static struct sched_spec job_spec(const struct client *c, const struct wire_worker_msg *msg) {
     const struct wire_job *j = &msg->job;
     return (struct sched_spec){.persistent_bytes = c->credit.reserved_p,
@@ -125,8 +125,8 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
     user_limits_share(w, c->uid);
     struct sched_spec spec = job_spec(c, msg);
     sched_link_joined(c, &spec);
-    /* Edge-triggered, so that it never has to be read: the client has this very file too, and could
-     * empty it first and leave us blocked in read(). */
+    /* Edge-triggered, so that it never has to be read. The client has this file open too, and could
+     * empty it first and leave the worker blocked in read(). */
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = c->doorbell};
     if (epoll_ctl(w->loop.epoll_fd, EPOLL_CTL_ADD, c->doorbell, &event) == 0) return 0;
     err = -errno;
@@ -135,7 +135,8 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
     return err;
 }
 
-/* With the descriptor that goes along; that none can is the newcomer's loss, not ours. */
+/* Sends the reply with its descriptors. If none can be sent, the new client is lost, not the
+ * worker. */
 static int say_attached(struct worker *w, const struct wire_worker_msg *reply, int fd) {
     struct client *c = client_find(w, reply->job_id);
     const int given[] = {fd, c->estate.fd};
@@ -147,7 +148,7 @@ static int say_attached(struct worker *w, const struct wire_worker_msg *reply, i
     return err;
 }
 
-/* The device as this job sees it; nothing where that is what everybody was told. */
+/* The device as this job sees it; left empty where that is what all jobs see. */
 static void describe_to(const struct worker *w, const struct wire_job *job,
                         struct wire_device *out) {
     bool null = job->flags & WIRE_JOB_NULL;
@@ -157,7 +158,7 @@ static void describe_to(const struct worker *w, const struct wire_job *job,
         out->cc_major = job->capability / 10;
         out->cc_minor = job->capability % 10;
     }
-    out->library_capability = 0; /* it asked for this one, or takes machine code */
+    out->library_capability = 0; /* it asked for this capability, or takes machine code */
     if (null) job_tag(out->name, sizeof(out->name));
 }
 
@@ -183,7 +184,8 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
               "job=%u name=\"%.63s\" pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
               reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
-    if (worker_lost(w)) return; /* it begins with the next one, of which the broker hears at once */
+    if (worker_lost(w))
+        return; /* it begins with the next worker, of which the broker hears at once */
     if (why[0])
         snprintf(reply.text, sizeof(reply.text), "%s", why);
     else
@@ -195,7 +197,7 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
 static void take_detach(struct worker *w, const struct wire_worker_msg *msg) {
     struct client *c = client_find(w, msg->job_id);
     if (!c) {
-        /* Windows that were of no use here are detached, too. */
+        /* A job whose windows could not be used here is detached, too. */
         log_debug("client", "job=%u detached but unknown", msg->job_id);
         struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = msg->job_id};
         broker_link_say(&w->link, &reply);
@@ -213,7 +215,7 @@ static void reply_done(struct worker *w, const struct wire_worker_msg *msg, int 
     broker_link_say(&w->link, &reply);
 }
 
-/* What it asked for in the beginning, P and E, stays. */
+/* P and E, for which the job asked at first, stay. */
 static void take_set_job(struct worker *w, const struct wire_worker_msg *msg) {
     struct client *c = client_find(w, msg->job_id);
     if (!c || c->abandoned) {
@@ -252,8 +254,8 @@ static void answer_keep(struct client *c, const struct wire_file *f, int fd, int
     segment_request_keep(c, f, fd, err);
 }
 
-/* A file, or a descriptor of a segment. Where it came without, the broker says why, or there was no
- * room for it here. */
+/* Takes a file, or a descriptor of a segment. A message without one has the broker's reason, or
+ * this process had no free descriptor. */
 static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
     const struct wire_file *f = &msg->file;
     bool keep = msg->kind == WIRE_KEEP;
@@ -272,13 +274,13 @@ static void take_file(struct worker *w, const struct wire_worker_msg *msg, int *
     broker_link_say(&w->link, &reply);
 }
 
-/* All who were here before an earlier worker ended have what is theirs. */
+/* All clients of the earlier worker have their memory again. */
 static void take_restored(struct worker *w) {
     device_loss_restored(w);
     if (w->ops->recovery) w->ops->recovery->memory_settle(w->dev);
 }
 
-/* False when it is none of these. */
+/* Returns false for any other kind of message. */
 static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
     switch (msg->kind) {
     case WIRE_DETACH: take_detach(w, msg); return true;
@@ -292,12 +294,12 @@ static bool take_order(struct worker *w, const struct wire_worker_msg *msg) {
         obtainable_update(w);
         return true;
     case WIRE_KERNELS:
-    case WIRE_EVENTS: return true; /* taken already */
+    case WIRE_EVENTS: return true; /* handled before */
     default: return false;
     }
 }
 
-/* False when nothing more is to be read now. */
+/* Returns false when nothing more can be read now. */
 static bool read_one(struct worker *w) {
     struct wire_worker_msg msg;
     int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;

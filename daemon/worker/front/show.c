@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The board and the counters.
+ * Writes the board and the counters.
  */
 #include "daemon/worker/front/show.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* It will never run again. That it was never admitted can still be seen by its place. */
+/* The job will never run again. The position of a job that was never admitted stays visible. */
 static void clear_job(struct client *c) {
     struct wire_stats *s = &c->com.page->stats;
     if (atom_load_relaxed(&s->lane)) atom_store_relaxed(&s->position, 0);
@@ -26,7 +26,8 @@ static void write_job(struct client *c, const struct sched_job_view *v) {
     struct wire_stats *s = &c->com.page->stats;
     atom_store_relaxed(&s->lane, v->lane == SCHED_NO_LANE ? 0 : v->lane + 1ull);
     atom_store_relaxed(&s->position, v->position);
-    /* A job whose client has not accepted its windows is paused by us, not by an operator. */
+    /* A job whose client has not accepted its windows is paused by the worker, not by an operator.
+     */
     atom_store_relaxed(&s->why, c->held ? SCHED_WHY_NONE : v->why);
     atom_store_relaxed(&s->turn, v->turn);
     atom_store_relaxed(&s->waited_ns, v->waited_ns);
@@ -56,7 +57,8 @@ static void write_slo(struct client *c, const struct sched_job_view *v) {
     atom_store_relaxed(&s->sms, v->sms);
 }
 
-/* What the jobs were granted, beside the lanes; how many wait. */
+/* Writes each job's state. Returns the bytes granted to jobs, without lanes; *waiting: jobs that
+ * wait. */
 static uint64_t write_jobs(struct worker *w, uint32_t *waiting) {
     struct sched_job_view view;
     struct list *pos;
@@ -85,7 +87,7 @@ static void write_board(struct worker *w) {
     uint32_t waiting = 0, count = sched_lanes(w->scheduling.sched, views, WIRE_LANES);
     uint64_t granted = write_jobs(w, &waiting), seq = atom_load_relaxed(&b->seq);
     if (count > WIRE_LANES) count = WIRE_LANES;
-    atom_exchange(&b->seq, seq + 1); /* what follows is not visible before */
+    atom_exchange(&b->seq, seq + 1); /* later stores are not visible before this */
     b->policy = *sched_policy_config(w->scheduling.sched);
     b->capacity_bytes = w->info.memory_bytes;
     b->kept_bytes = w->shared.segments.alone_bytes;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler looks like now, for people: the board, and the scheduling part of each
- * client's counters. Brought up to date once in a while, never for an operation. Thread: the
- * worker's.
+ * The scheduler's present state, for people: the board, and the scheduling part of each client's
+ * counters. Updated now and then, never by an operation. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_FRONT_SHOW_H
 #define DAEMON_WORKER_FRONT_SHOW_H
@@ -11,7 +10,7 @@
 
 struct worker;
 
-/* When anything changed since the last time, and that is a while ago or it is `now`. */
+/* Updates if anything changed since the last time, and that is a while ago or `now` is set. */
 void show_update(struct worker *w, bool now);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signals made, opened, asked, closed.
+ * Makes, opens, queries and closes signals.
  */
 #include "daemon/worker/front/signal_record.h"
 

@@ -107,13 +107,13 @@ static int out_of_memory(char *why, size_t why_bytes) {
     return ERR_PROTOCOL;
 }
 
-/* The device's own is made in its turn, and answered. */
+/* Defers the record where textures are the device's own; it is answered then. */
 static int add_later(struct client *c, const struct wire_texture *w, char *why, size_t why_bytes) {
     const struct device_array_texture ask = {.rec = w->rec, .texture = texture_record_describe(w)};
     return deferred_request_texture(c, &ask) ? out_of_memory(why, why_bytes) : 0;
 }
 
-/* In the window, where the client's own memory would be. */
+/* True for addresses in the window, where the client's own memory would be. */
 static bool in_alloc(const struct client *c, uint64_t addr, uint64_t bytes) {
     const struct wire_windows *win = &c->windows;
     uint64_t most = WIRE_EPHEMERAL_OFFSET(win->alloc_bytes);
@@ -143,7 +143,7 @@ int texture_record_array_drop(struct client *c, const void *rec, char *why, size
     return deferred_request_array_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
 }
 
-/* A dead client's kernels run no more. */
+/* A dead client's kernels run no more, so its texture is not made. */
 int texture_record_add(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_texture *w = rec;
     const struct dev_ops *ops = c->worker->ops;

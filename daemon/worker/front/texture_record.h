@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, textures and surfaces that clients describe: checked, and handed to the device, which
- * knows textures by handle and arrays by address. Threads: the worker's.
+ * Arrays, textures and surfaces that clients describe. They are checked and passed to the device,
+ * which knows textures by handle and arrays by address. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_FRONT_TEXTURE_RECORD_H
 #define DAEMON_WORKER_FRONT_TEXTURE_RECORD_H
@@ -15,11 +15,11 @@
 
 struct client;
 
-/* A checked record as the device is told it. Pure. */
+/* Converts a checked record to the device's form. Pure. */
 struct dev_texture texture_record_describe(const struct wire_texture *w);
 struct dev_array texture_record_describe_array(const struct wire_array *w);
 
-/* Records that were checked (record.h). 0, or ERR_PROTOCOL with `why`. */
+/* These records were checked (record.h). Return 0, or ERR_PROTOCOL with `why`. */
 int texture_record_add(struct client *c, const void *rec, char *why, size_t why_bytes);
 int texture_record_reference(struct client *c, const void *rec, char *why, size_t why_bytes);
 int texture_record_drop(struct client *c, const void *rec, char *why, size_t why_bytes);

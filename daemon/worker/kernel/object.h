@@ -43,7 +43,7 @@ struct func {
     uint64_t
         fingerprint; /* hash of the module's image and the function's name: the same in every run */
     uint32_t id, param_bytes, max_threads, shared_bytes, regs;
-    struct func_shape shape; /* of the latest launch */
+    struct func_shape shape; /* shape of the latest launch */
     char name[];
 };
 

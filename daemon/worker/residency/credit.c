@@ -65,7 +65,7 @@ static void show_obtainable(const struct credit *k, const struct memory *m,
     atom_store_relaxed(&o->free_bytes, most_of(free_p, free_e));
 }
 
-/* Of each window: what is backed, and what is granted and free. */
+/* Publishes for each window the granules that are backed, or granted and free. */
 void credit_show(const struct credit *k, const struct memory *m, struct wire_completion *page) {
     uint64_t p = credit_p(k, m), e = credit_e(m);
     uint64_t granted_p = credit_granted_p(k), granted_e = credit_granted_e(k);

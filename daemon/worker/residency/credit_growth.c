@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ways of a request from its list to its answer.
+ * A request's way from its list to its answer.
  */
 #include "daemon/worker/residency/credit_growth.h"
 
@@ -33,8 +33,7 @@ static void answer_told(struct memory_ask *a, enum sched_action_kind answer) {
     if (a->state == MEMORY_ASK_GRANTED) credit_grant(&a->client->credit, a->p, a->e);
 }
 
-/* The memory is there only once all moves are over that were decided before: it is asked for again
- * then. */
+/* The memory exists only once all earlier moves are done; the client asks again then. */
 static void answer_waiting(struct memory_ask *a, enum sched_action_kind answer) {
     struct client *c = a->client;
     a->state = answer == SCHED_GRANT ? MEMORY_ASK_NONE : MEMORY_ASK_DENIED;

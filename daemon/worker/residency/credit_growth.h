@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's credit grows by what the scheduler grants to its requests (memory_ask.h), within the
+ * Raises a client's credit by what the scheduler grants to its requests (memory_ask.h), within the
  * limit of its user.
  *
  * Owner: the client. Thread: the worker's.
@@ -15,11 +15,11 @@
 struct client;
 struct memory_ask;
 
-/* Takes a posted request off its list. True: the scheduler is to be asked for p and e. False: it is
- * decided without, because its client has the memory by now, may have no more of it, or is dead. */
+/* Takes a posted request off its list. True: the scheduler must be asked for p and e. False: no
+ * need to ask, because the client has the memory by now, may have no more of it, or is dead. */
 bool credit_growth_begin(struct memory_ask *a);
-/* The scheduler's action: GRANT, DENY or WAIT. The request that is told has the first answer;
- * another one is to the request that waits. */
+/* Applies the scheduler's action: GRANT, DENY or WAIT. The request that the scheduler was told of
+ * gets the first answer; a later answer goes to the request that waits. */
 void credit_growth_answer(struct client *c, enum sched_action_kind answer);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clearing in steps, and what waits for its end.
+ * Clears in steps; operations wait for the end.
  */
 #include "daemon/worker/residency/lane_clear.h"
 
@@ -12,8 +12,8 @@
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/stats.h"
 
-/* Of all clients, each time round the loop: half a millisecond on the software GPU, and ten times
- * that for chunks which the worker itself never touched. */
+/* For all clients, in each round of the loop. That takes half a millisecond on the software GPU,
+ * and ten times as long for chunks that the worker itself never touched. */
 #define LANE_CLEAR_CHUNKS 4u
 
 void lane_clear_count(struct client *c) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client that got the turn of a lane in which another owner left bytes: they are cleared before
- * it runs, a few chunks each time round the loop, so that nobody else waits for it. What the
- * scheduler lets run of it meanwhile is parked.
+ * Clears a lane for a client that got its turn after another owner left bytes there. It clears a
+ * few chunks in each round of the loop, so that no other client waits. Operations that the
+ * scheduler lets run meanwhile are parked.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -15,16 +15,16 @@
 struct client;
 struct op;
 
-/* The client has its lane's turn. It may die of it. */
+/* The client has its lane's turn. A failure ends the client. */
 void lane_clear_begin(struct client *c);
-/* Until this is false, what the scheduler lets run of it is parked. */
+/* While this is true, operations that the scheduler lets run are parked. */
 bool lane_clear_pending(const struct client *c);
 void lane_clear_park(struct client *c, struct op *op);
-/* The next chunks. True: all is clear. */
+/* Clears the next chunks. True: all is clear. */
 bool lane_clear_step(struct client *c);
-/* No longer: returns what was parked, which goes on, or ends when the client is dead. */
+/* Ends the clearing and returns the parked operations. They run, or end when the client is dead. */
 struct op *lane_clear_end(struct client *c);
-/* What was cleared for it so far is counted where others see it. */
+/* Publishes the bytes cleared for the client so far. */
 void lane_clear_count(struct client *c);
 
 #endif

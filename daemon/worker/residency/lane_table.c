@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers are small and used again: a table.
+ * Numbers are small and reused, so a table is enough.
  */
 #include "daemon/worker/residency/lane_table.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lanes of the device by their number: the chunks of each, while a client is in it.
+ * The lanes of the device by number: the chunks of each lane that has a client.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -16,7 +16,7 @@ struct memory_lane;
 struct lane {
     struct memory_lane *chunks; /* NULL: no client is in it */
     uint32_t clients;
-    uint32_t last; /* job that got the latest turn */
+    uint32_t last; /* the job that got the latest turn */
 };
 
 struct lane_table {
@@ -24,16 +24,16 @@ struct lane_table {
     uint32_t count;
 };
 
-void lane_table_finish(struct lane_table *lanes); /* no client is in any */
+void lane_table_finish(struct lane_table *lanes); /* called when no lane has a client */
 
-/* The lane has chunks from now on. 0 or -ENOMEM. */
+/* Gives the lane chunks. 0 or -ENOMEM. */
 int lane_table_open(struct lane_table *lanes, uint32_t lane, const struct dev_ops *ops,
                     struct dev *dev);
 void lane_table_enter(struct lane_table *lanes, uint32_t lane);
 void lane_table_leave(struct lane_table *lanes,
-                      uint32_t lane); /* its chunks go with the last client */
+                      uint32_t lane); /* its chunks are freed with the last client */
 
-/* What chunks of the lane take now, and what was cleared of them since it was opened. */
+/* Bytes of the lane's chunks now, and bytes cleared in them since it was opened. */
 uint64_t lane_table_bytes(const struct lane_table *lanes, uint32_t lane);
 uint64_t lane_table_cleared(const struct lane_table *lanes, uint32_t lane);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests posted, and over.
+ * Posts and ends requests.
  */
 #include "daemon/worker/residency/memory_ask.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order of moves. There are few: each is compared with those before it.
+ * The order of moves. There are few: each is compared with the earlier ones.
  */
 #include "daemon/worker/residency/memory_move.h"
 
@@ -56,7 +56,7 @@ void memory_move_pay(struct worker *w, struct move *mv, uint64_t granules) {
     pace_add(&w->moves.pace, n);
 }
 
-/* Those of the client that come behind. */
+/* Drops the client's moves behind this one. */
 static void drop_behind(struct worker *w, const struct client *c, const struct list *before) {
     struct list *pos = before->next, *next;
     for (; pos != &w->moves.list; pos = next) {
@@ -76,7 +76,7 @@ static struct move *first_of(const struct worker *w, const struct client *c) {
     return NULL;
 }
 
-/* What was to be freed of it is waited for in that place. */
+/* The end takes the place of the client's first move, whose freed memory later moves wait for. */
 bool memory_move_end(struct worker *w, struct client *c) {
     struct move *mv = first_of(w, c);
     if (mv)
@@ -89,13 +89,14 @@ bool memory_move_end(struct worker *w, struct client *c) {
 
 /* ---- their order ----------------------------------------------------------------------------- */
 
-/* The device has less to give afterwards. */
+/* True for moves after which the device has less free memory. */
 static bool takes_memory(const struct move *mv) {
     return mv->kind == MOVE_ADMIT || mv->kind == MOVE_LANE || mv->kind == MOVE_IN ||
            mv->kind == MOVE_RETURN;
 }
 
-/* Whose bytes it is about; what left its lane, or is not there yet, has none in any. */
+/* The lane whose bytes the move concerns; none if the client has left its lane or has yet to enter.
+ */
 static uint32_t lane_of(const struct move *mv) {
     const struct client *c = mv->client;
     if (mv->kind == MOVE_SHRINK || mv->kind == MOVE_SWITCH) return mv->lane;
@@ -103,7 +104,8 @@ static uint32_t lane_of(const struct move *mv) {
     return m && memory_in_lane(m) ? c->lane : SCHED_NO_LANE;
 }
 
-/* Bytes that somebody wants are read or written there. Those of one that ends nobody wants. */
+/* True when needed bytes are read or written there. The bytes of an ending client are not needed.
+ */
 static bool uses_lane(const struct move *mv) {
     return mv->kind != MOVE_END;
 }
@@ -117,7 +119,7 @@ static bool comes_after(const struct move *mv, const struct move *before) {
     return uses_lane(mv) && uses_lane(before);
 }
 
-/* One that died of it ends in its place. */
+/* The end of a client that died keeps its place. */
 static bool is_ready(const struct move *mv) {
     if (mv->kind == MOVE_END) return mv->client->ending != NULL;
     return !mv->client || !client_dead(mv->client);
@@ -126,7 +128,8 @@ static bool is_ready(const struct move *mv) {
 bool memory_move_may(const struct worker *w, const struct move *mv) {
     const struct list *pos;
     if (!is_ready(mv)) return false;
-    if (mv->kind == MOVE_END) return true; /* it only gives, and its client has no other */
+    if (mv->kind == MOVE_END)
+        return true; /* it only frees memory, and its client has no other move */
     for (pos = w->moves.list.next; pos != &mv->link; pos = pos->next)
         if (comes_after(mv, move_at(pos))) return false;
     return true;

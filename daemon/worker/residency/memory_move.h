@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is still to be done to the memory of clients and lanes, in the order in which it was decided
- * (residency.h does it, some granules each time round the loop). The scheduler gives away what a
- * move is to free as soon as it has decided on it, and this order is what makes that true: whoever
- * is to get memory comes after everything before it; all else only after what is about the same
- * client, or bytes in the same lane. So each waits for earlier ones alone, and none for ever.
+ * Pending moves of the memory of clients and lanes, in the order of the decisions. residency.h
+ * carries them out, some granules in each round of the loop.
+ *
+ * The scheduler gives away the memory that a move will free as soon as it has decided on the move.
+ * This order makes that safe. A move that takes memory comes after all earlier moves. Any other
+ * move comes only after earlier moves of the same client, or of bytes in the same lane. So each
+ * move waits only for earlier ones, and none for ever.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -20,57 +22,57 @@ struct client;
 struct worker;
 
 enum move_kind {
-    MOVE_ADMIT, /* it comes into its lane, and its ring is read */
-    MOVE_LANE,  /* it goes to another */
-    MOVE_IN,    /* its persistent memory comes back */
-    MOVE_OUT,   /* and goes to host memory */
-    MOVE_SPILL, /* so does what it has in its lane */
+    MOVE_ADMIT, /* the client enters its lane, and its ring is read */
+    MOVE_LANE,  /* the client moves to another lane */
+    MOVE_IN,    /* its persistent memory moves in */
+    MOVE_OUT,   /* its persistent memory moves to host memory */
+    MOVE_SPILL, /* its pages in the lane move to host memory */
     MOVE_RESTORE,
-    MOVE_SWITCH, /* it has its lane's turn: the same, and the lane is cleared for it */
-    MOVE_RETURN, /* all of it comes back */
-    MOVE_SHRINK, /* a lane, to `bytes`: of no client */
-    MOVE_END,    /* all that it has is given back */
+    MOVE_SWITCH, /* restores its pages for its turn, and clears the lane for it */
+    MOVE_RETURN, /* all of its memory moves in */
+    MOVE_SHRINK, /* a lane shrinks to `bytes`; no client */
+    MOVE_END,    /* all of its memory is released */
 };
 
 struct move {
     struct list link; /* worker.moves.list */
     enum move_kind kind;
     struct client *client;
-    uint32_t lane; /* to which, or which; of the other kinds without a meaning */
+    uint32_t lane; /* the lane, or the new lane; meaningless for other kinds */
     uint64_t bytes;
-    uint32_t left;            /* granules, of this round of the loop */
-    bool has_share;           /* of these; else it has what others leave */
-    bool waits;               /* for the next round: it had all of them */
-    bool packs;               /* what its lane's clients have is being packed, or has to be */
+    uint32_t left;            /* granules that it may still take in this round of the loop */
+    bool has_share;           /* it has its own share of them; else it gets what others leave */
+    bool waits;               /* it used its share, and waits for the next round */
+    bool packs;               /* pages of its lane's clients are being packed, or will be */
     uint32_t granules, parts; /* so far */
 };
 
-/* Of a client there may be several; behind all others. NULL: out of memory. */
+/* Appends a move; a client may have several. NULL: out of memory. */
 struct move *memory_move_add(struct worker *w, enum move_kind kind, struct client *c,
                              uint32_t lane);
-/* A round of the loop begins. The moves that may go on share its granules, each has one at least;
- * the rest of these is for others. */
+/* Begins a round of the loop. The moves that are ready share its granules, at least one each; the
+ * rest is for others. */
 void memory_move_round(struct worker *w);
-/* The move took so many granules of the round. */
+/* Charges the granules that the move took in this round. */
 void memory_move_pay(struct worker *w, struct move *mv, uint64_t granules);
-/* It is over. */
+/* Removes a completed move. */
 void memory_move_remove(struct worker *w, struct move *mv);
-/* The client ends: in the place of what is to be done to it, or behind all others, its memory is
- * given back. Once; false: out of memory. */
+/* The client ends: releasing its memory replaces its first move and drops the others, or follows
+ * all other moves. Called once. False: out of memory. */
 bool memory_move_end(struct worker *w, struct client *c);
-/* Nothing is to be done to it any more; NULL: to lanes of nobody. */
+/* Drops all moves of the client; NULL: of lanes without a client. */
 void memory_move_forget(struct worker *w, const struct client *c);
 
-/* None before it has to be done first, and its client is ready for it. */
+/* True when no earlier move must be done first, and the client is ready. */
 bool memory_move_may(const struct worker *w, const struct move *mv);
-/* Some may. */
+/* True when some move may proceed. */
 bool memory_move_ready(const struct worker *w);
 bool memory_move_any(const struct worker *w);
-/* It is how the scheduler gives its client memory, which cannot do anything before. */
-bool memory_move_comes(const struct move *mv);
-/* The lane is to be less: what its clients have in it may be moved, so none of them begins
- * anything.
+/* True for a move by which the scheduler gives its client memory. The client can do nothing before.
  */
+bool memory_move_comes(const struct move *mv);
+/* True when the lane will shrink. Pages in it may be moved, so none of its clients begins an
+ * operation. */
 bool memory_move_shrinks(const struct worker *w, uint32_t lane);
 
 #endif

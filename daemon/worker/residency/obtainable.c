@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One look at all clients. Reservations change seldom.
+ * One pass over all clients. Reservations change seldom.
  */
 #include "daemon/worker/residency/obtainable.h"
 
@@ -10,7 +10,7 @@
 
 #define SUMS 64u
 
-/* The memory granted to the clients of a user, summed up once a look. */
+/* Memory granted to the clients of a user, summed up once per pass. */
 struct user_sum {
     uint32_t uid;
     uint64_t granted;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device memory that each client can have: its reservation and what is free beyond those of
- * others, within its user's limit. The client reads it from its page (cuMemGetInfo), the broker for
- * NVML.
+ * The device memory that each client can have: its reservation plus memory free beyond those of
+ * others, within its user's limit. The client reads the figure from its page (cuMemGetInfo), the
+ * broker reads it for NVML.
  *
  * Owner and thread: the worker's.
  */
@@ -11,8 +11,8 @@
 
 struct worker;
 
-/* Shows it to all clients again. Called whenever a reservation or a limit changed, before anybody
- * is answered who could tell others of that. */
+/* Publishes it to all clients again. Called whenever a reservation or a limit changed, before any
+ * answer from which a client could learn of the change. */
 void obtainable_update(struct worker *w);
 
 #endif

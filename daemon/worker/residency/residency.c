@@ -25,7 +25,7 @@
 #include "daemon/worker/residency/obtainable.h"
 #include "daemon/worker/stats.h"
 
-/* A client that has lost memory which the scheduler had given it cannot go on. */
+/* A client that lost memory which the scheduler had given it cannot continue. */
 static void fail_client(struct client *c, const char *what, int err) {
     char text[128];
     snprintf(text, sizeof(text), "%s: %s", what, err_text(err));
@@ -34,10 +34,8 @@ static void fail_client(struct client *c, const char *what, int err) {
 
 /* ---- parts ------------------------------------------------------------------------------------
  *
- * A step of a move does what is left of its granules of this round, and says whether it is
- * finished: if not, it is called again in the next. What it has come to is in the memory itself,
- * and asked there.
- */
+ * A step of a move uses up its granules of this round, and returns whether the move is finished. If
+ * not, it is called again in the next round. Progress is recorded in the memory itself. */
 
 static void pay_bytes(struct worker *w, struct move *mv, uint64_t bytes) {
     memory_move_pay(w, mv, bytes / w->info.granularity_bytes);
@@ -50,7 +48,7 @@ static void leave_one(struct client *c, uint32_t *lane) {
     *lane = SCHED_NO_LANE;
 }
 
-/* And the one that it is on its way to. */
+/* Leaves its lane, and the lane to which it is moving. */
 static void leave_lane(struct client *c) {
     leave_one(c, &c->lane);
     leave_one(c, &c->next_lane);
@@ -60,7 +58,7 @@ static bool has_memory_in(const struct client *c, const struct memory *m, uint32
     return m && memory_in_lane(m) && (c->lane == lane || c->next_lane == lane);
 }
 
-/* Its pages there are mapped, or (NULL) no longer. Whether it is done. */
+/* Maps the client's pages in the lane, or (NULL) unmaps them. Returns whether that is done. */
 static bool join_step(struct client *c, struct move *mv, struct memory_lane *lane, int *err) {
     if (memory_joined(c->memory, lane)) return true;
     if (!mv->left) return false;
@@ -76,7 +74,8 @@ static void look_again(struct client *c) {
 
 /* ---- out of the lane, and back --------------------------------------------------------------- */
 
-/* What was spilled before, and lacks what the client got since, is: it has not run. */
+/* An incomplete spill counts as spilled: the client has not run since, so nothing new is resident.
+ */
 static bool spill_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
     uint64_t moved = 0;
@@ -89,7 +88,7 @@ static bool spill_step(struct client *c, struct move *mv) {
     return err || !memory_spilling(c->memory);
 }
 
-/* Nobody else of the lane may have data in it now. */
+/* Spills all other stranded clients of the lane. */
 static bool clear_step(struct worker *w, struct move *mv, uint32_t lane, const struct client *but) {
     struct list *pos;
     list_each(pos, &w->clients.list) {
@@ -112,8 +111,9 @@ static bool restore_step(struct client *c, struct move *mv) {
     return !err && !memory_spilled(c->memory);
 }
 
-/* It leaves its lane first, where others go on, and which may shrink to nothing meanwhile. At a
- * boundary its pages there hold nothing, or what is stranded, which goes to host memory. */
+/* The client leaves its lane first: others continue there, and the lane may shrink to nothing
+ * meanwhile. At a boundary its pages there hold nothing, or stranded data, which moves to host
+ * memory. */
 static bool out_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
     uint64_t moved = 0;
@@ -133,7 +133,7 @@ static bool out_step(struct client *c, struct move *mv) {
     return !err;
 }
 
-/* Into its lane when all is there. */
+/* Enters its lane once all of its memory is present. */
 static bool in_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
     uint64_t moved = 0;
@@ -157,7 +157,7 @@ static bool return_step(struct client *c, struct move *mv) {
 
 /* ---- whose turn it is, and where ------------------------------------------------------------- */
 
-/* It is in both until it is in the new one alone. */
+/* The client is in both lanes until the move is complete. */
 static bool move_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
     int err = 0;
@@ -176,7 +176,7 @@ static bool move_step(struct client *c, struct move *mv) {
     return true;
 }
 
-/* Its ring is read from now on. */
+/* From now on the client's ring is read. */
 static bool admit_step(struct client *c, struct move *mv) {
     if (!move_step(c, mv)) return false;
     c->throttled &= (uint8_t)~CLIENT_WAITS;
@@ -197,8 +197,8 @@ static bool switch_step(struct client *c, struct move *mv) {
 
 /* ---- less of a lane, or of a client ---------------------------------------------------------- */
 
-/* Pages of a client that lie high in the lane, because lower ones were freed, are mapped anew: at
- * a boundary there is nothing in them. */
+/* A client's pages may lie high in the lane, because lower ones were freed. They are mapped anew,
+ * since they hold nothing at a boundary. */
 static bool pack_client(struct client *c, struct move *mv) {
     struct memory_lane *lane = c->worker->lanes.items[mv->lane].chunks;
     if (memory_packed(c->memory)) return true;
@@ -221,7 +221,7 @@ static bool pack_step(struct worker *w, struct move *mv) {
     return true;
 }
 
-/* Somebody's pages there go anyway. */
+/* True when the lane has pages of an ending client, which are released anyway. */
 static bool is_ending_in(const struct worker *w, uint32_t lane) {
     const struct list *pos;
     list_each(pos, &w->clients.list) {
@@ -250,7 +250,7 @@ static bool shrink_step(struct worker *w, struct move *mv) {
     return true;
 }
 
-/* The last one out takes the lane with it. */
+/* The last client that leaves frees the lane. */
 static bool trim_step(struct client *c, struct move *mv) {
     struct worker *w = c->worker;
     if (c->lane == SCHED_NO_LANE || w->lanes.items[c->lane].clients > 1) return true;
@@ -291,9 +291,8 @@ static bool step(struct worker *w, struct move *mv) {
     }
 }
 
-/* Resumes the clients that waited for it: sched_link_clear looks at those whose lane is cleared,
- * and at these.
- */
+/* Resumes clients that waited for the move. sched_link_clear visits clients whose lane is being
+ * cleared, and these. */
 static void resume(struct worker *w, struct client *c) {
     look_again(c);
     if (c->moves || client_dead(c)) return;
@@ -301,7 +300,7 @@ static void resume(struct worker *w, struct client *c) {
     if (c->streams.deferred) boundary_ready(&c->boundary, &w->boundaries.passing);
 }
 
-/* Those of a lane, before and after it is to shrink. */
+/* Resumes the clients of a lane, before and after it shrinks. */
 static void resume_lane(struct worker *w, uint32_t lane) {
     struct list *pos;
     list_each(pos, &w->clients.list) {
@@ -323,7 +322,8 @@ static void finish(struct worker *w, struct move *mv) {
         resume_lane(w, lane);
 }
 
-/* A client whose move fails is dead, and that is in its place until the client's end is. */
+/* Carries out the moves that may proceed. A client whose move fails is dead, and the move keeps its
+ * place until the client's end takes it. */
 static unsigned go_on(struct worker *w) {
     unsigned count = 0;
     struct list *pos, *tmp;
@@ -346,7 +346,8 @@ unsigned residency_go_on(struct worker *w) {
     return memory_move_any(w) ? go_on(w) : 0;
 }
 
-/* Forgotten, it would leave somebody waiting for ever; the broker restarts us. */
+/* Without the move a client would wait for ever, so the worker aborts and the broker restarts it.
+ */
 static struct move *must_add(struct worker *w, enum move_kind kind, struct client *c,
                              uint32_t lane) {
     struct move *mv = memory_move_add(w, kind, c, lane);
@@ -431,6 +432,6 @@ void residency_act(struct worker *w, const struct sched_action *a) {
     if (a->kind == SCHED_LANE)
         shrink_lane(w, a->lane, a->bytes);
     else if (c && !c->abandoned)
-        act_on(c, a); /* else it left in this very step */
+        act_on(c, a); /* otherwise it left in this very step */
     go_on(w);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the clients' memory is: the chunks of each lane, and who of a lane is out of it for a
- * while. What the scheduler decides about lanes, turns, leases and swapping is carried out here, in
- * the order of its actions.
+ * The place of the clients' memory: the chunks of each lane, and which clients of a lane are
+ * spilled. The scheduler's decisions about lanes, turns, leases and swapping are carried out here,
+ * in the order of its actions.
  *
- * Besides, a client whose survivors found no room as private chunks (client.stranded) is taken to
- * host memory before another one uses the lane, and comes back before it runs again.
+ * A client whose survivors found no room as private chunks (client.stranded) is also moved to host
+ * memory before another client uses the lane. It comes back before it runs again.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -19,22 +19,23 @@
 struct client;
 struct worker;
 
-/* One action, but for RUN, GRANT, DENY and ARM: it is done as far as this round goes. */
+/* Carries out one action, except RUN, GRANT, DENY and ARM, as far as this round allows. */
 void residency_act(struct worker *w, const struct sched_action *a);
-/* A new round: how many moves went on. */
+/* Continues the moves in a new round; returns how many made progress. */
 unsigned residency_go_on(struct worker *w);
 
-/* Whatever of the client is not on the device comes back, before it runs: `parks` until it is all
- * there, and its lane clear. It may die of it. */
+/* Moves a client's memory back to the device before it runs. residency_parks is true until all is
+ * there and its lane is clear. A failure ends the client. */
 void residency_return(struct client *c);
 bool residency_parks(const struct client *c);
 
-/* The client is over. What else was to be done to it is not; its memory is given back, and waited
- * for by who comes behind. */
+/* The client ends. Its other moves are dropped. Its memory will be released, and later moves wait
+ * for that. */
 void residency_end(struct client *c);
-/* And from now on it may be: nothing of the client is on the device, nor is any errand of it. */
+/* Allows the release: the device has no operation of the client, and no background task of it runs.
+ */
 void residency_give(struct client *c);
-/* All that is left of it, at once. */
+/* Releases all that is left of the client, at once. */
 void residency_finish(struct client *c);
 
 #endif

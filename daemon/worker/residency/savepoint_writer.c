@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Taking savepoints.
+ * Takes savepoints.
  */
 #include "daemon/worker/residency/savepoint_writer.h"
 
@@ -16,9 +16,9 @@
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/stats.h"
 
-/* A client and round: as many as of memory that comes and goes (deferred_request.c). */
+/* for each client and round: as many as deferred_request.c creates or frees */
 #define SAVEPOINT_WRITER_GRANULES 8u
-/* So many times as long as it takes the client runs before the next one. */
+/* A client runs this many times the duration of a savepoint before the next one. */
 #define SAVEPOINT_WRITER_APART 19u
 
 /* ---- at a boundary --------------------------------------------------------------------------- */
@@ -27,7 +27,8 @@ static bool has_memory(const struct client *c) {
     return memory_persistent(c->memory) || memory_ephemeral(c->memory) || c->credit.modules;
 }
 
-/* What a device that is lost had in flight comes back as well: then the one there is is needed. */
+/* After a loss of the device its operations in flight are repeated, so the existing savepoint is
+ * needed. */
 static bool is_due(const struct client *c) {
     const struct savepoint *k = &c->estate.savepoint;
     if (c->boundary.passage.current < k->settles) return false;
@@ -36,7 +37,8 @@ static bool is_due(const struct client *c) {
            !c->replay.active && !worker_lost(c->worker);
 }
 
-/* Whatever it is, memory of the client does not fit into what there is, or is no device memory. */
+/* The error means that the client's memory does not fit into the savepoint, or is not device
+ * memory. */
 static void give_up(struct client *c, int err) {
     struct savepoint *k = &c->estate.savepoint;
     enum savepoint_reason why = err == -EADDRNOTAVAIL ? SAVEPOINT_HOST : SAVEPOINT_ROOM;
@@ -50,7 +52,7 @@ static void look_again(struct client *c) {
     if (!client_dead(c)) boundary_ready(&c->boundary, &c->worker->boundaries.passing);
 }
 
-/* False: it has none from now on. */
+/* False: no savepoint of the client is possible from now on. */
 static bool begin(struct client *c) {
     struct savepoint *k = &c->estate.savepoint;
     k->began_ns = fdutil_now_ns();
@@ -114,7 +116,7 @@ static void commit(struct client *c) {
     stats_add(&k->shown->count, 1);
 }
 
-/* Something may have been done to the client meanwhile. */
+/* False when the client's state changed while it was being saved. */
 static bool may_go_on(const struct client *c) {
     const struct savepoint *k = &c->estate.savepoint;
     return savepoint_possible(k) && estate_whole(&c->estate) && c->memory && !client_dead(c) &&
@@ -129,7 +131,7 @@ unsigned savepoint_writer_step(struct worker *w) {
         struct client *c = list_entry(pos, struct client, estate.savepoint.link);
         int err = may_go_on(c) ? save_part(c) : 0;
         count++;
-        if (err && worker_lost(w)) return count; /* the next one may */
+        if (err && worker_lost(w)) return count; /* the next worker may save it */
         if (err) give_up(c, err);
         if (!err && may_go_on(c) && !is_saved(c)) continue;
         if (!err && may_go_on(c)) commit(c);
@@ -138,7 +140,7 @@ unsigned savepoint_writer_step(struct worker *w) {
     return count;
 }
 
-/* Nothing was given to the device by this worker. */
+/* True when this worker has given nothing of the client to the device. */
 static bool is_untouched(const struct client *c) {
     return !c->inflight && !c->streams.completed;
 }
@@ -172,14 +174,14 @@ void savepoint_writer_address(struct client *c, uint64_t addr) {
     if (savepoint_possible(&c->estate.savepoint)) savepoint_writer_words(c, &addr, 1);
 }
 
-/* Words of the device's memory: what is copied may begin within one. */
+/* Checks words of the device's memory; the copied range may begin within one. */
 static void look_for_addresses(struct client *c, uint64_t dst, const unsigned char *row,
                                uint64_t bytes) {
     uint64_t skip = -dst & 7;
     if (bytes > skip) savepoint_writer_words(c, row + skip, (bytes - skip) / 8);
 }
 
-/* Its rows, as they are at this moment: the host may write others when it has heard that the copy
+/* Records the copy's rows as they are now: the host may overwrite them once it knows that the copy
  * is complete. */
 static void take_rows(struct client *c, const struct dev_copy *k, unsigned char *out) {
     for (uint64_t z = 0; z < k->depth; z++)

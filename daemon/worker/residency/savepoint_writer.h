@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Savepoints (estate/savepoint.h) of clients that asked for them: at a boundary of its
- * iterations, or when all that it sent is complete, its memory is saved, a part of it in each round
- * of the loop; until then the boundary is not passed, or no more is read. How often the
- * configuration says, and no more than a twentieth of the client's time is spent on it.
+ * Takes savepoints (estate/savepoint.h) of clients that asked for them. A client's memory is saved
+ * at an iteration boundary, or when all that it sent is complete, a part of it in each round of the
+ * loop. Until then the boundary is not passed, or no more is read. The configuration sets the
+ * interval, and saving takes at most a twentieth of the client's time.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -18,25 +18,25 @@ struct module;
 struct op;
 struct worker;
 
-/* At a boundary, before it is passed. True: it is saved first, and the boundary is looked at again
- * when it is over. */
+/* Called at a boundary, before it is passed. True: the client is saved first, and the boundary is
+ * checked again afterwards. */
 bool savepoint_writer_begins(struct client *c);
-/* All that it sent may be complete. */
+/* Called when all that the client sent may be complete. */
 void savepoint_writer_look(struct client *c);
-/* The next part of each; how many clients there were. */
+/* Saves the next part of each client; returns the number of clients. */
 unsigned savepoint_writer_step(struct worker *w);
 
-/* The module was just placed, and nothing of it has run: a savepoint that counts has its variables
- * from now on, too. `again`: an earlier worker had placed it, and it may have. 0, or
- * ERR_DEVICE_LOST: it could not be seen to. */
+/* The module was just placed, and nothing of it has run: adds its variables to a valid savepoint.
+ * `again`: an earlier worker had placed it, so the savepoint may have them. 0, or ERR_DEVICE_LOST:
+ * they could not be added. */
 int savepoint_writer_module(struct client *c, const struct module *m, bool again);
-/* Of an earlier worker's client, before anything of it is read: where it has no savepoint, and
- * nothing of it was under way, its memory is saved first. */
+/* For an earlier worker's client, before any of its records is read. Saves its memory first if it
+ * has no savepoint and nothing of it was in progress. */
 void savepoint_writer_restored(struct client *c);
-/* A copy is about to be given to the device: what it brings from host memory is kept. */
+/* A copy is about to be given to the device: records the bytes that it takes from host memory. */
 void savepoint_writer_copy(struct client *c, const struct op *op);
-/* Words of a launch's parameters, or of what is copied: one may be an address of host memory, of
- * which kernels may read what is another the next time. */
+/* Checks words of a launch's parameters, or of copied data. If one may be an address of host
+ * memory, no savepoint is possible: kernels might read other bytes there the next time. */
 void savepoint_writer_words(struct client *c, const void *bytes, uint64_t count);
 /* The client was told this address of a variable. */
 void savepoint_writer_address(struct client *c, uint64_t addr);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each looks at all clients: grants change seldom.
+ * Each function visits all clients: grants change seldom.
  */
 #include "daemon/worker/residency/user_limits.h"
 
 #include "daemon/worker/client.h"
 
-#define USER_LIMITS_LEAST 64u /* operations that each job may have, or it would hardly go on */
+#define USER_LIMITS_LEAST \
+    64u /* operations that each job gets at least, so that it makes progress */
 
 static uint64_t part_of(uint64_t operations, uint64_t jobs) {
     uint64_t part = operations ? operations / jobs : WORKER_QUOTA;
@@ -33,7 +34,8 @@ void user_limits_set(struct worker *w, uint32_t uid, const struct wire_limits *l
     user_limits_share(w, uid);
 }
 
-/* A lane has what the neediest of its jobs has; of several with as much, the first one counts. */
+/* A lane is as large as the largest E of its jobs; among several with the same E, the first one
+ * counts. */
 static bool leads(const struct client *c, uint64_t e, const struct client *changed,
                   uint64_t changed_e) {
     const struct list *pos;

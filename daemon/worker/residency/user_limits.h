@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the jobs of one user may have together: device memory, and operations in flight, of which
- * each job has an even part. Owner and thread: the worker's.
+ * Limits of all jobs of one user together: device memory, and operations in flight, which the jobs
+ * share evenly. Owner and thread: the worker's.
  */
 #ifndef DAEMON_WORKER_RESIDENCY_USER_LIMITS_H
 #define DAEMON_WORKER_RESIDENCY_USER_LIMITS_H
@@ -14,14 +14,14 @@
 struct client;
 struct worker;
 
-/* Of this user from now on. */
+/* Sets the limits of this user. */
 void user_limits_set(struct worker *w, uint32_t uid, const struct wire_limits *limits);
-/* A client of this user came or went: the others' parts change. */
+/* A client of this user came or went: the others' shares change. */
 void user_limits_share(struct worker *w, uint32_t uid);
 
-/* What is granted to the user's clients and their lanes, were it p and e for this one. */
+/* Memory granted to the user's clients and their lanes, if this client's grant were p and e. */
 uint64_t user_limits_granted(const struct client *c, uint64_t p, uint64_t e);
-/* Whether that is within the limit. */
+/* True when that is within the limit. */
 bool user_limits_allows(const struct client *c, uint64_t p, uint64_t e);
 
 #endif
