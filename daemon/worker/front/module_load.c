@@ -29,9 +29,10 @@
 
 #define MODULE_LOAD_WHY_BYTES 1024
 
-/* ---- errands --------------------------------------------------------------------------------- */
+/* ---- background tasks --------------------------------------------------------------------------
+ */
 
-/* A background task for a client: the request and its result. */
+/* A background task for a client: the request and the result. */
 struct loading {
     struct errand errand;
     struct client *client;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Boundaries: where an iteration begins and what it holds up.
+ * Boundaries: the beginning of an iteration, and the operation that it holds up.
  */
 #include "daemon/worker/iteration/boundary.h"
 

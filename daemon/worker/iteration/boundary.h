@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of a client's iterations each of its operations belongs to. An iteration is found to begin
- * with a record (iteration.h). It is the next one while operations of the current one are open; the
- * ring is read no further than to the end of it: the record that would begin a third one waits.
+ * The iteration to which each operation of a client belongs. The detector (iteration.h) finds the
+ * records that begin an iteration. While operations of the current iteration are open, new
+ * operations belong to the next one. The ring is read no further than to that one's end: the record
+ * that would begin a third iteration waits.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -19,29 +20,31 @@
 
 struct boundary {
     struct iteration *detector;
-    struct passage passage; /* of operations accepted and not complete */
-    uint64_t earlier;       /* boundaries that the client was told of by an earlier worker */
+    struct passage passage; /* the iterations of operations accepted and not complete */
+    uint64_t earlier;       /* boundaries that an earlier worker published to the client */
     struct list link;       /* worker.boundaries.passing */
-    struct op *held; /* the operation that would begin a third iteration; NULL when a mark did */
-    bool holds;      /* there is one, or a mark: the ring is not read */
-    uint64_t held_ns, held_completed; /* since when, and how many were complete then */
-    uint64_t held_addr, held_bytes;   /* what the held operation writes, unless it is a launch */
-    bool waiting; /* the iteration may be over although nothing comes: worker.boundaries.waiting */
-    bool early;   /* it could be passed, but nothing of the next iteration has come yet */
+    struct op *held; /* the operation that would begin a third iteration; NULL when a mark would */
+    bool holds;      /* an operation or a mark is held: the ring is not read */
+    uint64_t held_ns,
+        held_completed; /* the time of the hold, and the operations complete by then */
+    uint64_t held_addr,
+        held_bytes; /* the range that the held operation writes, unless it is a launch */
+    bool waiting;   /* may end without a further operation: worker.boundaries.waiting */
+    bool early;     /* could be passed, but nothing of the next iteration has come yet */
 };
 
 int boundary_init(struct boundary *b); /* 0 or -ENOMEM */
 void boundary_finish(struct boundary *b);
 
-/* The record that would begin the third iteration waits. */
+/* Holds the record that would begin the third iteration. */
 void boundary_hold(struct boundary *b, struct op *op, uint64_t completed, uint64_t now_ns);
 static inline bool boundary_holds(const struct boundary *b) {
     return b->holds;
 }
-/* No longer: the operation that waited, or NULL. */
+/* Ends the hold; returns the held operation, or NULL. */
 struct op *boundary_release(struct boundary *b);
 
-/* The current iteration may be complete: it is looked at in the next pump. */
+/* The current iteration may be complete: the next pump checks it. */
 static inline void boundary_ready(struct boundary *b, struct list *passing) {
     if (list_empty(&b->link)) list_append(passing, &b->link);
 }

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which evidence counts: marks; else a period of the launches (period.h finds it, pattern.h follows
- * it); else, and wherever the job is not where its period would have it, idle gaps.
+ * The evidence that counts: marks; else a period of the launches (period.h finds it, pattern.h
+ * follows it); else, and wherever the job is not at the expected place of its period, idle gaps.
  *
- * A gap: the program waited until nothing was queued, and the next launch came GAP_NS later or
- * more, not before a quarter of the time that the work before it took, nor of what gaps take, and
- * at the floor of live memory. A pause in the middle of a request is one of those by chance only
- * (the machine is busy); so gaps count once enough pauses were gaps: eight in a row, or clearly
- * more than one in five of many. And who serves requests comes back to the launches that they begin
- * with, who compiles and tries out kernels, and pauses for that, goes on to others: a gap before a
- * launch that none was before says nothing yet, and two of three must be before known ones.
+ * A gap: the program waited until nothing was queued, and the next launch came at least GAP_NS
+ * later, at the floor of live memory. The gap lasted at least a quarter of the preceding work's
+ * time, and of the mean gap. A pause in the middle of a request looks like that only by chance (the
+ * machine is busy). So gaps count once enough pauses were gaps: eight in a row, or clearly more
+ * than one in five of many. A service begins each request with the same launches. A program that
+ * compiles and tries out kernels, and pauses for that, continues with others. So a gap before a
+ * launch that had no gap before it proves nothing yet, and two of three gaps must precede known
+ * launches.
  *
- * Gaps that count speak against a period of which there are a few between two of them: these are
- * the steps of a request. Many of them are not: then the program pauses now and then to write a
- * log.
+ * Gaps that count are evidence against a period of which a few lie between two gaps: these are the
+ * steps of a request. Many periods between gaps are no such evidence: then the program pauses now
+ * and then to write a log.
  *
- * A followed period says how often something repeats, but where memory does not change its phase is
- * arbitrary. So the detector counts gaps and pauses at each place of the period: at a place where
- * most waits turn into gaps a request ends. Iterations begin there, and the period is turned so
- * that it begins there too, unless it begins at such a place already (two models asked in turn).
+ * A followed period tells how often launches repeat, but where memory does not change its phase is
+ * arbitrary. So the detector counts gaps and pauses at each place of the period: a request ends at
+ * a place where most waits turn into gaps. Iterations begin there. The period is rotated to begin
+ * there too, unless it begins at such a place already (two models asked in turn).
  *
  * A copy or a fill is no part of the sequence of launches. It begins an iteration when it is the
- * first operation after a gap: a request's input belongs to the request. The launch behind it then
- * begins nothing. A copy to the host brings the results of what ran before, so it prolongs the wait
- * and never begins an iteration. Where nothing was launched between several gaps, requests are
- * copies alone, and each gap ends one.
+ * first operation after a gap, because a request's input belongs to the request. The launch behind
+ * it then begins nothing. A copy to the host brings the results of earlier work, so it prolongs the
+ * wait and never begins an iteration. If several gaps in a row have no launch between them,
+ * requests consist of copies alone, and each gap ends one.
  *
- * Once a gap has lasted for GAP_NS and will count as far as can be said before its end, the
- * iteration is over (iteration_end): the next operation needs no second boundary.
+ * Once a gap has lasted for GAP_NS and, as far as known before its end, will count, the iteration
+ * is over (iteration_end): the next operation needs no second boundary.
  */
 #include "daemon/worker/iteration/iteration.h"
 
@@ -39,15 +40,15 @@
 
 #define GAP_NS 1000000ull
 #define GAP_PART 4
-#define GAP_GAIN 4 /* points of a gap; another pause costs one */
-#define GAP_LOSS 8 /* that a gap before a launch costs that none was before */
+#define GAP_GAIN 4 /* points of a gap; any other pause costs one */
+#define GAP_LOSS 8 /* cost of a gap before a launch that had no gap before it */
 #define GAP_ENOUGH 32
 #define GAP_MOST 40
-#define GAP_MEAN 8u /* gaps over which the distance is taken */
+#define GAP_MEAN 8u /* gaps over which their distance is measured */
 #define GAP_FIRSTS 1024u
 #define EMPTY_ENOUGH 8u /* iterations of copies alone, in a row */
-#define PLACES 4u       /* of a period, whose waits are counted */
-#define PLACE_ENOUGH 8u /* gaps at a place; a pause there costs PLACE_LOSS */
+#define PLACES 4u       /* places of a period at which waits are counted */
+#define PLACE_ENOUGH 8u /* points that make a place one of gaps; a pause there costs PLACE_LOSS */
 #define PLACE_MOST 16u
 #define PLACE_LOSS 2u
 
@@ -57,22 +58,22 @@ struct wait_place {
 };
 
 struct iteration {
-    uint64_t launches, begun; /* so far; when the latest iteration began */
-    uint64_t length;          /* launches of the iteration before it */
-    uint64_t low_bytes;       /* least live memory from the latest launch on */
+    uint64_t launches, begun; /* launches so far; the number at which the latest iteration began */
+    uint64_t length;          /* launches of the previous iteration */
+    uint64_t low_bytes;       /* least live memory since the latest launch */
     bool marked;
-    bool begun_work;           /* an operation came */
+    bool begun_work;           /* an operation has come */
     bool ahead;                /* an iteration began, and none of its launches has come */
-    bool carried;              /* a copy or a fill of it has */
-    uint32_t empty;            /* iterations in a row that had no launch */
+    bool carried;              /* the iteration has had a copy or a fill */
+    uint32_t empty;            /* iterations in a row without a launch */
     bool idle;                 /* since idle_ns */
     bool queued;               /* work was sent, and none of it has begun */
-    bool judged;               /* nothing more is found out before the wait ends */
-    uint64_t idle_ns, busy_ns; /* busy_ns: when the work began that idle_ns ended */
-    uint64_t gap_mean_ns;      /* of pauses of GAP_NS and more */
+    bool judged;               /* nothing more can be learned before the wait ends */
+    uint64_t idle_ns, busy_ns; /* busy_ns: the beginning of the work that ended at idle_ns */
+    uint64_t gap_mean_ns;      /* mean of pauses of at least GAP_NS */
     uint32_t gap_points, gap_count;
     uint64_t gap_at[GAP_MEAN];       /* numbers of launches, by gap_count modulo GAP_MEAN */
-    uint16_t gap_firsts[GAP_FIRSTS]; /* launches behind gaps, by fingerprint */
+    uint16_t gap_firsts[GAP_FIRSTS]; /* launches after gaps, by fingerprint */
     struct wait_place places[PLACES];
     struct period period;
     struct pattern pattern;
@@ -114,7 +115,8 @@ static bool is_long(const struct iteration *it, uint64_t gap_ns) {
 static void learn_mean(struct iteration *it, uint64_t gap_ns) {
     uint64_t mean_ns = it->gap_mean_ns, capped_ns = gap_ns;
     if (gap_ns < GAP_NS) return;
-    if (mean_ns && gap_ns > 2 * mean_ns) capped_ns = 2 * mean_ns; /* one is not the rule */
+    if (mean_ns && gap_ns > 2 * mean_ns)
+        capped_ns = 2 * mean_ns; /* a single long gap proves nothing */
     it->gap_mean_ns = mean_ns ? mean_ns - mean_ns / 8 + capped_ns / 8 : gap_ns;
 }
 
@@ -131,7 +133,7 @@ static bool lose_points(struct iteration *it, uint32_t points) {
     return false;
 }
 
-/* Whether there was a gap before such a launch; now there was. */
+/* True if a gap preceded such a launch before; records that one did now. */
 static bool is_first_again(struct iteration *it, uint16_t fingerprint) {
     uint16_t *first = &it->gap_firsts[fingerprint % GAP_FIRSTS];
     bool again = *first == fingerprint;
@@ -145,8 +147,8 @@ static uint64_t since_gaps(const struct iteration *it) {
     return it->launches - it->gap_at[it->gap_count % GAP_MEAN];
 }
 
-/* Gaps speak against a period: there are 1.5 to PERIOD_REPEATS periods from gap to gap, which are
- * the steps of a request, or more requests in a period than places are kept. */
+/* True when gaps refute a period. Either 1.5 to PERIOD_REPEATS periods lie between gaps, which are
+ * then a request's steps, or a period has more requests than PLACES. */
 static bool is_refuted(const struct iteration *it, uint64_t period) {
     uint64_t launches = since_gaps(it);
     if (it->gap_points < GAP_ENOUGH || launches == UINT64_MAX) return false;
@@ -154,7 +156,7 @@ static bool is_refuted(const struct iteration *it, uint64_t period) {
     return launches * 2 > period * GAP_MEAN * 3 && launches <= period * GAP_MEAN * PERIOD_REPEATS;
 }
 
-/* At least two of three periods have a gap. */
+/* True when at least two of three periods have a gap. */
 static bool in_periods(const struct iteration *it) {
     uint64_t launches = since_gaps(it);
     return launches != UINT64_MAX && launches * 2 <= (uint64_t)it->pattern.period * GAP_MEAN * 3;
@@ -162,7 +164,7 @@ static bool in_periods(const struct iteration *it) {
 
 /* ---- places of a period ---------------------------------------------------------------------- */
 
-/* The place's entry, or the one that the fewest gaps speak for. */
+/* The place's entry, or the entry with the fewest points. */
 static struct wait_place *place_at(struct iteration *it, uint32_t at) {
     struct wait_place *least = &it->places[0];
     for (uint32_t i = 0; i < PLACES; i++) {
@@ -172,7 +174,8 @@ static struct wait_place *place_at(struct iteration *it, uint32_t at) {
     return least;
 }
 
-/* Most waits at this place of the period are gaps, and it is no place for a log now and then. */
+/* True when most waits at this place of the period are gaps, and not pauses for an occasional log.
+ */
 static bool is_gap_place(const struct iteration *it, uint32_t at) {
     if (!in_periods(it)) return false;
     for (uint32_t i = 0; i < PLACES; i++)
@@ -180,7 +183,7 @@ static bool is_gap_place(const struct iteration *it, uint32_t at) {
     return false;
 }
 
-/* A wait ended at the place where the job is. */
+/* Counts a wait that ended at the job's present place. */
 static void count_wait(struct iteration *it, bool gap) {
     if (!pattern_sure(&it->pattern)) return;
     struct wait_place *p = place_at(it, it->pattern.next);
@@ -199,7 +202,7 @@ static void forget_places(struct iteration *it) {
         it->places[i].points = 0;
 }
 
-/* The period begins where the job is. */
+/* Rotates the period to begin at the job's present place. */
 static void turn_pattern(struct iteration *it) {
     uint32_t by = it->pattern.next, period = it->pattern.period;
     pattern_turn(&it->pattern);
@@ -259,12 +262,13 @@ static bool search_pattern(struct iteration *it) {
     return pattern_learn(&it->pattern, &it->period, &found);
 }
 
-/* An iteration begins with the next launch that is as expected. */
+/* True when an iteration begins with the next launch, if that is as expected. */
 static bool is_due(const struct iteration *it) {
     return pattern_sure(&it->pattern) && it->pattern.next == 0;
 }
 
-/* True if an iteration begins at a gap that counts. While a period is followed its places say. */
+/* True if an iteration begins at a gap that counts. While a period is followed, its places decide.
+ */
 static bool begins_at_gap(struct iteration *it, bool gap) {
     if (gap && it->pattern.period && is_refuted(it, it->pattern.period)) forget_pattern(it);
     if (!pattern_sure(&it->pattern)) return gap;
@@ -291,7 +295,7 @@ void iteration_returned(struct iteration *it, uint64_t now_ns) {
     it->idle_ns = now_ns;
 }
 
-/* True if a launch is to come. If requests are of copies alone, none will. */
+/* True if a launch will come. Requests of copies alone have none. */
 static bool is_ahead(const struct iteration *it) {
     return it->ahead && !(it->carried && it->empty >= EMPTY_ENOUGH);
 }
@@ -348,7 +352,7 @@ static bool transfer_begins(struct iteration *it, uint64_t fingerprint, bool to_
     bool due = is_due(it);
     bool known = it->gap_firsts[code % GAP_FIRSTS] == code;
     if (to_host || idle_for(it, now_ns) < GAP_NS) {
-        it->idle_ns = now_ns; /* the wait goes on: iteration_returned */
+        it->idle_ns = now_ns; /* the wait continues: iteration_returned */
         if (to_host || !due || !known) return false;
     } else {
         bool gap = after_gap(it, code, period_low(it->low_bytes), now_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live blocks: an array, a map by address, and a list for each state. Marking moves whole lists, so
- * that a boundary costs the survivors, not everything that is alive.
+ * Live blocks: an array, a map by address, and a list for each state. A mark moves whole lists, so
+ * that the cost of a boundary depends on the survivors, not on all live blocks.
  */
 #include "daemon/worker/iteration/lifetime.h"
 
@@ -12,17 +12,17 @@
 
 #include "common/err.h"
 
-/* Those that are alive, and as many survivors that were freed since the mark. */
+/* Live blocks, plus as many survivors that were freed since the mark. */
 #define LIFETIME_MOST (2 * LIFETIME_BLOCKS)
 
 struct lifetime_block {
     struct list link;
     uint64_t addr, bytes;
-    uint64_t fill;      /* lifetime.fills when it was given out */
-    uint32_t born;      /* epoch */
+    uint64_t fill;      /* lifetime.fills at its allocation */
+    uint32_t born;      /* epoch of its allocation */
     uint32_t copied_at; /* epoch in which a copy filled it; 0: none did */
     bool kept, outlived;
-    bool dead; /* freed since the mark: a survivor that nobody finds by address any more */
+    bool dead; /* freed since the mark: a survivor that is no longer found by address */
 };
 
 static __attribute__((cold, format(printf, 3, 4))) int refuse(char *why, size_t why_bytes,
@@ -54,7 +54,7 @@ void lifetime_init(struct lifetime *l, uint64_t base, uint64_t bytes, uint64_t s
 }
 
 void lifetime_finish(struct lifetime *l) {
-    if (!l->epoch) return; /* never begun */
+    if (!l->epoch) return; /* never initialised */
     if (l->blocks) munmap(l->blocks, LIFETIME_MOST * sizeof(*l->blocks));
     slotmap_finish(&l->by_addr);
     l->blocks = NULL;
@@ -75,8 +75,7 @@ static struct lifetime_block *find(const struct lifetime *l, uint64_t addr, uint
     return NULL;
 }
 
-/* A mapping: blocks never move, for lists link them, and those that are never used cost no memory.
- */
+/* A mapping: blocks never move, because lists link them, and unused ones cost no memory. */
 static bool map_blocks(struct lifetime *l) {
     void *got = mmap(NULL, LIFETIME_MOST * sizeof(*l->blocks), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -85,7 +84,7 @@ static bool map_blocks(struct lifetime *l) {
     return true;
 }
 
-/* One more to be found by its address; NULL: they are too many, or there is no memory. */
+/* A new block to be found by address; NULL: there are too many, or memory is short. */
 static struct lifetime_block *take(struct lifetime *l) {
     struct list *latest = l->free.prev;
     if (l->by_addr.count >= LIFETIME_BLOCKS || (!l->blocks && !map_blocks(l)) ||
@@ -100,7 +99,7 @@ static uint32_t slot_of(const struct lifetime *l, const struct lifetime_block *b
     return (uint32_t)(b - l->blocks);
 }
 
-/* It is nobody's any more. */
+/* Frees the block's entry. */
 static void give(struct lifetime *l, struct lifetime_block *b) {
     list_remove(&b->link);
     list_append(&l->free, &b->link);
@@ -130,7 +129,7 @@ int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, s
     return 0;
 }
 
-/* It is among those that lifetime_settle will look at. */
+/* True for blocks that lifetime_settle will handle. */
 static bool survives(const struct lifetime *l, const struct lifetime_block *b) {
     bool launched = b->fill != l->mark_fills, copied = b->copied_at && b->copied_at != l->epoch;
     return l->marked && !b->kept && b->born != l->epoch && (launched || copied);
@@ -162,7 +161,7 @@ static void note_copied(struct lifetime *l, struct lifetime_block *b) {
     list_append(&l->filled, &b->link);
 }
 
-/* Mostly a copy begins where a block does; else the newest are the likeliest. */
+/* A copy mostly begins at the start of a block; otherwise the newest blocks are the likeliest. */
 void lifetime_written(struct lifetime *l, uint64_t addr, uint64_t bytes) {
     if (list_empty(&l->fresh) || addr >= l->base + l->bytes || addr + bytes <= l->base) return;
     struct lifetime_block *b = find(l, addr, hash_of(l, addr));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The blocks of a client's ephemeral window that are alive, from MEM_USE and MEM_DROP, and which of
- * them outlive an iteration with data in them. Such survivors are normal: gradients until they are
+ * The live blocks of a client's ephemeral window, from MEM_USE and MEM_DROP, and which of them
+ * outlive an iteration with data in them. Such survivors are normal: gradients until they are
  * zeroed, a kept loss, prefetched input (Salus, section 3.2.1, divides memory by lifetime).
  *
- * A block is fresh until something can have written to it: any launch after it was given out, or a
+ * A block is fresh until something can have written to it: any launch after its allocation, or a
  * copy or memset into it. Where an iteration begins (lifetime_mark), the blocks that are not fresh
- * are the survivors of the one before; they stay so, freed or not, until it is complete and
- * lifetime_settle has looked at them.
+ * are the survivors of the previous iteration. They stay survivors, freed or not, until that is
+ * complete and lifetime_settle has handled them.
  *
- * At most LIFETIME_BLOCKS are told apart. While there are more, all of the window is taken for a
- * survivor: slower, never wrong.
+ * At most LIFETIME_BLOCKS are tracked. While there are more, the whole window counts as a survivor:
+ * slower, never wrong.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -29,32 +29,34 @@
 struct lifetime_block;
 
 struct lifetime {
-    uint64_t base, bytes; /* of the window */
+    uint64_t base, bytes; /* address range of the window */
     struct list fresh, filled, survivors, kept;
     struct list free;
     struct lifetime_block *blocks;
-    uint32_t used;          /* blocks from here on were never used */
-    struct slotmap by_addr; /* of those that are alive */
+    uint32_t used;          /* blocks from this index on were never used */
+    struct slotmap by_addr; /* the live blocks */
     uint64_t seed;
-    uint64_t untracked; /* blocks alive beyond LIFETIME_BLOCKS */
+    uint64_t untracked; /* live blocks beyond LIFETIME_BLOCKS */
     uint64_t live_bytes;
-    uint64_t uses, filled_uses; /* announced, and before the latest launch with fresh blocks */
-    uint64_t fills, mark_fills; /* times that a launch filled the fresh blocks; before the mark */
-    uint32_t epoch;             /* grows with each mark */
-    bool marked;                /* and not settled */
-    bool crowded;               /* some were untracked when it was marked */
+    uint64_t uses, filled_uses; /* MEM_USE records so far, and those before the latest launch with
+                                   fresh blocks */
+    uint64_t fills,
+        mark_fills; /* how often a launch filled the fresh blocks; the count at the mark */
+    uint32_t epoch; /* incremented by each mark */
+    bool marked;    /* marked and not settled */
+    bool crowded;   /* blocks were untracked at the mark */
 };
 
-/* `seed`: a secret, for the client chooses the addresses. */
+/* `seed`: a secret, because the client chooses the addresses. */
 void lifetime_init(struct lifetime *l, uint64_t base, uint64_t bytes, uint64_t seed);
 void lifetime_finish(struct lifetime *l);
 
-/* 0, or ERR_PROTOCOL with `why`: outside the window, given out twice, more than the window holds;
- * never given out, or not with these bytes. */
+/* Return 0, or ERR_PROTOCOL with `why`. use: the block is outside the window, in use, or exceeds
+ * the window's size. drop: it was never allocated, or not with these bytes. */
 int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes);
 int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes);
 
-/* A MEM_USE came in the ring, as which the client counts it: of those in graphs neither does. */
+/* Counts a MEM_USE from the ring. The client counts these too; neither counts those in graphs. */
 static inline void lifetime_announced(struct lifetime *l) {
     l->uses++;
 }
@@ -69,13 +71,13 @@ static inline void lifetime_launch(struct lifetime *l) {
 
 /* An iteration begins; the latest one before it is settled. */
 void lifetime_mark(struct lifetime *l);
-/* Calls `see` for the range of each that lifetime_settle would look at, until that is false: so is
- * the answer then. */
+/* Calls `see` for the range of each block that lifetime_settle would handle, until it returns
+ * false. Returns false in that case. */
 bool lifetime_survivors(const struct lifetime *l,
                         bool (*see)(void *arg, uint64_t addr, uint64_t bytes), void *arg);
-/* Calls `keep` for the range of each survivor. True: its pages are the client's own now, and it is
- * not asked about again; false: it is asked about again at the next boundary, if it lives. Returns
- * how many survive for the first time. */
+/* Calls `keep` for the range of each survivor. True: its pages are now the client's persistent
+ * memory, and it is not asked about again. False: it is asked about at the next boundary, if it is
+ * live then. Returns the number of blocks that survive for the first time. */
 uint64_t lifetime_settle(struct lifetime *l, bool (*keep)(void *arg, uint64_t addr, uint64_t bytes),
                          void *arg);
 

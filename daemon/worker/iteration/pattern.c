@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Comparing, and finding the place again.
+ * Compares launches, and finds the place again.
  */
 #include "daemon/worker/iteration/pattern.h"
 
@@ -8,7 +8,8 @@
 
 bool pattern_learn(struct pattern *q, const struct period *p, const struct period_found *found) {
     uint32_t period = found->period, done = (uint32_t)(p->count - found->begin);
-    for (uint32_t i = 0; i < period; i++) { /* behind the latest launch: from one period earlier */
+    for (uint32_t i = 0; i < period;
+         i++) { /* places behind the latest launch come from one period earlier */
         uint64_t launch = found->begin + i - (i < done ? 0 : period);
         q->fingerprint[i] = p->fingerprint[launch % PERIOD_HISTORY];
     }
@@ -37,7 +38,7 @@ void pattern_turn(struct pattern *q) {
     q->next = 0;
 }
 
-/* Which launch of the iteration this is. */
+/* The place of this launch in the iteration. */
 static uint32_t place_of(const struct pattern *q, uint16_t fingerprint, uint16_t low) {
     uint32_t behind = q->next + 1 == q->period ? 0 : q->next + 1;
     bool first = fingerprint == q->fingerprint[0] && (q->flat || low <= q->floor);
@@ -47,7 +48,7 @@ static uint32_t place_of(const struct pattern *q, uint16_t fingerprint, uint16_t
     return fingerprint == q->fingerprint[behind] ? behind : NOWHERE;
 }
 
-/* After a launch that was not the expected one. */
+/* Notes a launch that was not the expected one. */
 static void doubt_place(struct pattern *q, uint32_t place) {
     uint32_t need = q->period;
     if (place == NOWHERE) q->odd++;
@@ -71,7 +72,7 @@ static void weigh_begin(struct pattern *q, uint16_t low, bool begins) {
         q->trust += q->trust < most;
     else
         q->trust--;
-    if (low < q->deep && begins) q->deep = low; /* something lasting moved elsewhere */
+    if (low < q->deep && begins) q->deep = low; /* the job freed memory that had lasted */
     if (low < q->deep) q->trust = 0;
     if (!q->trust) q->period = 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Candidates from the latest occurrence of the same context, and what memory says of them.
+ * Candidates from the latest occurrence of the same context, checked against live memory.
  */
 #include "daemon/worker/iteration/period.h"
 
@@ -9,8 +9,8 @@
 #define WINDOW_PERIODS 24
 #define WINDOW_MIN 512
 #define REPEATS_MAX 128
-#define BUDGET_LAUNCH 4 /* steps back a launch, on average */
-#define RETRY_MIN 256   /* launches until memory is asked again, after it said no */
+#define BUDGET_LAUNCH 4 /* steps back for each launch, on average */
+#define RETRY_MIN 256   /* launches until memory is checked again after it disagreed */
 #define LIVE_ALL ((1u << PERIOD_SLOTS) - 1)
 
 /* ---- how launches are kept ------------------------------------------------------------------- */
@@ -24,8 +24,8 @@ static uint64_t low_bytes(uint16_t code) {
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-/* How many of the latest launches equal the one `period` earlier, as far as history and budget go;
- * *whole when they go no further. */
+/* Counts the latest launches that equal the one `period` earlier, as far as history and budget
+ * allow. *whole: the count ended at a difference or at the first launch. */
 static uint32_t reach_of(struct period *p, uint32_t period, bool *whole) {
     uint64_t latest = p->count - 1, most = latest - period + 1;
     uint32_t run = 0;
@@ -39,14 +39,14 @@ static uint32_t reach_of(struct period *p, uint32_t period, bool *whole) {
     return run;
 }
 
-/* Takes the lowest candidate off those that are left to look at. */
+/* Takes the lowest candidate out of the set `left`. */
 static inline struct period_slot *take(struct period *p, uint32_t *left) {
     struct period_slot *s = &p->slots[__builtin_ctz(*left)];
     *left &= *left - 1;
     return s;
 }
 
-/* A free slot, or that of the shortest repetition. */
+/* A free slot, or the slot of the shortest repetition. */
 static uint32_t worst_slot(const struct period *p) {
     uint32_t worst = 0;
     if (p->live != LIVE_ALL) return (uint32_t)__builtin_ctz(~p->live);
@@ -67,8 +67,9 @@ static __attribute__((noinline)) void propose(struct period *p, uint32_t period)
                                         .whole = whole};
 }
 
-/* How far back the same context is; 0: nowhere. The table keeps 16 bits of a launch's number, and
- * misses what came during a pause: where it leads to is compared anyway. */
+/* Distance back to the same context; 0: there is none. The table has 16 bits of a launch's number,
+ * and lacks launches during a pause. A wrong distance does no harm, because candidates are
+ * compared. */
 static uint32_t last_distance(struct period *p) {
     uint64_t latest = p->count - 1;
     uint64_t hash = p->context[0] * 0x9e3779b97f4a7c15ull ^ p->context[1] * 0xc4ceb9fe1a85ec53ull;
@@ -90,7 +91,7 @@ static void range_of(const struct period *p, uint64_t launches, uint16_t *least,
     }
 }
 
-/* Live memory did not change within the history. */
+/* True when live memory did not change within the history. */
 static bool is_flat(const struct period *p) {
     return !p->changed || p->count - p->changed >= PERIOD_HISTORY;
 }
@@ -101,7 +102,7 @@ static uint64_t window_begin(const struct period *p, uint64_t launches) {
     return launches > p->count ? p->count : launches;
 }
 
-/* What counts as no difference, within that range. */
+/* A difference within that range that counts as none. */
 static uint64_t slack_bytes(uint16_t least, uint16_t most) {
     return (low_bytes(most) - low_bytes(least)) / FLOOR_PART;
 }
@@ -117,19 +118,19 @@ static uint16_t depth_of(uint16_t least, uint16_t most) {
 
 bool period_at_floor(const struct period *p, uint16_t low) {
     uint16_t least, most;
-    if (!p->count) return true; /* memory says nothing */
+    if (!p->count) return true; /* no launch is recorded */
     range_of(p, window_begin(p, PERIOD_HISTORY), &least, &most);
     return low <= floor_of(least, most);
 }
 
 /* The last launch of the longest stretch at the floor, cyclically, in the latest period; UINT64_MAX
- * when none is, or all are. */
+ * when none is at the floor, or all are. */
 static uint64_t find_trough(const struct period *p, uint32_t period, uint16_t floor) {
     uint64_t begin = p->count - period, at = UINT64_MAX, stretch = 0, longest = 0;
     while (begin != p->count && p->low[begin & MASK] <= floor)
         begin++;
     if (begin == p->count) return UINT64_MAX;
-    for (uint32_t i = 0; i < period; i++) { /* from one above the floor, once around */
+    for (uint32_t i = 0; i < period; i++) { /* from a launch above the floor, once around */
         uint64_t launch = begin + i < p->count ? begin + i : begin + i - period;
         stretch = p->low[launch & MASK] <= floor ? stretch + 1 : 0;
         if (stretch <= longest) continue;
@@ -139,7 +140,8 @@ static uint64_t find_trough(const struct period *p, uint32_t period, uint16_t fl
     return at;
 }
 
-/* Memory that only falls is at a new floor each time: it must have been there before. */
+/* True when memory was at the floor in earlier periods too. Memory that only falls reaches a new
+ * floor each time. */
 static bool is_settled(const struct period *p, uint64_t launch, uint32_t period, uint16_t floor) {
     uint64_t oldest = p->count > PERIOD_HISTORY ? p->count - PERIOD_HISTORY : 0;
     for (uint32_t i = 0; i < PERIOD_REPEATS - 1 && launch >= oldest + period; i++) {
@@ -149,7 +151,7 @@ static bool is_settled(const struct period *p, uint64_t launch, uint32_t period,
     return true;
 }
 
-/* One kernel again and again says nothing. */
+/* One repeated kernel proves nothing. */
 static bool is_varied(const struct period *p, uint32_t period) {
     for (uint32_t i = 1; i < period; i++)
         if (p->fingerprint[(p->count - 1 - i) & MASK] != p->fingerprint[(p->count - 1) & MASK])
@@ -157,12 +159,12 @@ static bool is_varied(const struct period *p, uint32_t period) {
     return false;
 }
 
-/* The latest launch that is a number of periods from this one. */
+/* The latest launch that is a whole number of periods after this one. */
 static uint64_t phase_of(const struct period *p, uint64_t launch, uint32_t period) {
     return p->count - 1 - (p->count - 1 - launch) % period;
 }
 
-/* Where iterations begin, of the places that may be; `out` tells what the floor is. */
+/* Chooses the place where iterations begin among the possible ones; `out` has the floor. */
 static bool place_begin(const struct period *p, const struct period_slot *s, uint64_t hint,
                         bool sure, struct period_found *out) {
     uint64_t begin = phase_of(p, s->begin, s->period), trough = begin;
@@ -219,7 +221,7 @@ void period_restart(struct period *p) {
     p->live = 0;
 }
 
-/* A candidate that has repeated for long enough, and of which memory says that it may be one. */
+/* Accepts a candidate that has repeated long enough and with which memory agrees. */
 static __attribute__((noinline)) bool accept(struct period *p, uint64_t hint, bool sure,
                                              struct period_found *out) {
     uint32_t least = is_flat(p) ? PERIOD_FLAT_RUN : PERIOD_MIN_RUN;

@@ -26,10 +26,10 @@ struct credit {
     uint64_t granule;
     uint64_t reserved_p, reserved_e; /* requested; granted from its admission on */
     bool granted;
-    bool known;              /* its needs are known: stated, or measured */
+    bool known;              /* the needs are known: stated, or measured */
     uint64_t modules;        /* device memory of its modules */
     uint64_t peak_p, peak_e; /* since the current iteration began */
-    uint64_t last_p, last_e; /* of the previous iteration */
+    uint64_t last_p, last_e; /* the previous iteration's peaks */
     bool bounded;            /* the latest refusal was by its user's limit */
     uint64_t most_p, most_e; /* the most that could be granted (obtainable.h); both 0: unknown */
 };

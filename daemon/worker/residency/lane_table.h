@@ -31,7 +31,7 @@ int lane_table_open(struct lane_table *lanes, uint32_t lane, const struct dev_op
                     struct dev *dev);
 void lane_table_enter(struct lane_table *lanes, uint32_t lane);
 void lane_table_leave(struct lane_table *lanes,
-                      uint32_t lane); /* its chunks are freed with the last client */
+                      uint32_t lane); /* the chunks are freed with the last client */
 
 /* Bytes of the lane's chunks now, and bytes cleared in them since it was opened. */
 uint64_t lane_table_bytes(const struct lane_table *lanes, uint32_t lane);

@@ -24,9 +24,9 @@ struct worker;
 enum move_kind {
     MOVE_ADMIT, /* the client enters its lane, and its ring is read */
     MOVE_LANE,  /* the client moves to another lane */
-    MOVE_IN,    /* its persistent memory moves in */
-    MOVE_OUT,   /* its persistent memory moves to host memory */
-    MOVE_SPILL, /* its pages in the lane move to host memory */
+    MOVE_IN,    /* persistent memory moves in */
+    MOVE_OUT,   /* persistent memory moves to host memory */
+    MOVE_SPILL, /* pages in the lane move to host memory */
     MOVE_RESTORE,
     MOVE_SWITCH, /* restores its pages for its turn, and clears the lane for it */
     MOVE_RETURN, /* all of its memory moves in */
@@ -44,7 +44,7 @@ struct move {
     bool has_share;           /* it has its own share of them; else it gets what others leave */
     bool waits;               /* it used its share, and waits for the next round */
     bool packs;               /* pages of its lane's clients are being packed, or will be */
-    uint32_t granules, parts; /* so far */
+    uint32_t granules, parts; /* totals since the move began */
 };
 
 /* Appends a move; a client may have several. NULL: out of memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs in inner streams.
+ * Runs graphs in inner streams.
  */
 #include "daemon/worker/stream/body.h"
 
@@ -26,7 +26,7 @@ static int open_lane(struct body *b, uint32_t i) {
     if (!b->lanes[i]) b->lanes[i] = stream_open_inner(b->parent);
     struct stream *lane = b->lanes[i];
     if (!lane) return -ENOMEM;
-    lane->parent = b->parent; /* what a kernel launches may be in another place next time */
+    lane->parent = b->parent; /* a kernel's launch may be in another place next time */
     lane->body = b;
     lane->place = &b->place;
     if (lane->share != b->parent->share) stream_share(lane, b->parent->share);
@@ -58,7 +58,7 @@ int body_push(struct stream *lane, struct op *op) {
     return 0;
 }
 
-/* Not each completion is worth a look: half of what may be ahead is. */
+/* Wakes the reader only when half of the read-ahead is complete, not at each completion. */
 void body_retired(struct stream *lane, uint64_t count) {
     struct body *b = lane->body;
     b->open -= count;

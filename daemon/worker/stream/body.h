@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A graph that is read into inner streams, a lane each: the body of a conditional node
- * (conditional.h), or what a kernel launched (device_launch.h). So many of its records are read at
- * a time that neither the quota of the client nor what else it has queued can stand in their way.
- *
- * Who reads them finds in stream_set.due where there is something to do: a body is over, or there
- * is room for more of its records.
+ * A graph that is read into inner streams, one for each lane: the body of a conditional node
+ * (conditional.h), or a graph that a kernel launched (device_launch.h). A limited number of its
+ * records is read ahead, outside the client's quota, so that other queued work never blocks it.
+ * stream_set.due lists the bodies with work for the reader: a body is over, or has room for more
+ * records.
  *
  * Owner: the conditional node's stream, or the client's launching. Thread: the worker's.
  */
@@ -19,38 +18,39 @@
 struct environment;
 
 struct body {
-    struct stream *parent;        /* in whose place among the client's it runs */
-    struct environment *launched; /* of what a kernel launched; NULL: the node at parent's cursor */
-    struct graph_cursor next;     /* nowhere: it is read, or none was entered */
-    uint64_t open;                /* operations of it that are not complete */
+    struct stream *parent; /* the client's stream in whose place it runs */
+    struct environment *
+        launched; /* of a graph that a kernel launched; NULL: body of the node at parent's cursor */
+    struct graph_cursor next; /* nowhere: all is read, or no graph was entered */
+    uint64_t open;            /* operations of the body that are not complete */
     struct stream_place place;
-    bool worked;                       /* it has had something for the device */
+    bool worked;                       /* it has had an operation for the device */
     uint64_t before[WIRE_GRAPH_LANES]; /* the last number in each lane before the body */
     struct stream *lanes[WIRE_GRAPH_LANES];
     struct list due; /* stream_set.due */
 };
 
 void body_init(struct body *b, struct stream *parent);
-/* It is to be looked at. */
+/* Puts the body on the list for the reader. */
 void body_due(struct body *b);
-/* The next one with something to do; NULL: none. */
+/* The next body with work for the reader; NULL: none. */
 struct body *body_take(struct stream_set *set);
 
-/* Nothing of it is left. */
+/* True when all of the body is read and complete. */
 static inline bool body_over(const struct body *b) {
     return !b->next.graph && !b->open;
 }
-/* There is another record, and room for it. */
+/* True when there is another record, and room for it. */
 static inline bool body_reads(const struct body *b) {
     return b->next.graph && b->open < BODY_AHEAD;
 }
 
-/* This graph, in the place of an operation with this number. 0 or -ENOMEM. */
+/* Begins this graph, in the place of the operation with this number. 0 or -ENOMEM. */
 int body_enter(struct body *b, struct graph *graph, uint64_t number, uint32_t iteration);
 
-/* An operation of it: 0 or -ENOMEM, with `op` still the caller's. */
+/* Pushes an operation of the body: 0 or -ENOMEM, with `op` still the caller's. */
 int body_push(struct stream *lane, struct op *op);
-/* So many operations of an inner stream are complete. */
+/* `count` operations of an inner stream are complete. */
 void body_retired(struct stream *lane, uint64_t count);
 
 #endif

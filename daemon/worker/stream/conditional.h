@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The conditional node that stands at a stream's cursor: its bodies are read one after the other
- * (body.h).
+ * The conditional node at a stream's cursor: its bodies are read one after the other (body.h).
  *
  * Owner: the stream. Thread: the worker's.
  */
@@ -11,18 +10,18 @@
 #include "daemon/worker/stream/body.h"
 
 struct choice {
-    struct body body; /* the latest */
+    struct body body; /* the latest body */
     uint64_t turns;   /* bodies that were begun */
 };
 
-/* The operation at the cursor is one, and it is its turn. 0 or -ENOMEM. */
+/* Begins the conditional node at the cursor, whose turn it is. 0 or -ENOMEM. */
 int conditional_begin(struct stream *s);
 
-/* The node that a body is of which no kernel launched. */
+/* The node of a body that no kernel launched. */
 static inline struct choice *conditional_of(struct body *b) {
     return list_entry(b, struct choice, body);
 }
-/* This body. 0 or -ENOMEM. */
+/* Begins this body. 0 or -ENOMEM. */
 int conditional_enter(struct choice *c, struct graph *body);
 
 #endif

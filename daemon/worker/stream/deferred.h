@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records that take effect only when everything the client sent before them is complete. While one
- * waits, what the client sent after it does not start, so that nothing of the client is on the
- * device when it takes effect.
+ * Records that take effect only when everything that the client sent before them is complete. While
+ * one waits, later records do not start, so that the device has no operation of the client when it
+ * takes effect.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -13,11 +13,11 @@
 
 #include "daemon/worker/stream/stream.h"
 
-/* Behind all that was pushed so far. */
+/* Appends a record behind all operations pushed so far. */
 void deferred_add(struct stream_set *set, struct op *op);
-/* Takes the first off the list: its turn has come. */
+/* Takes the first record off the list, because it is due. */
 struct op *deferred_take(struct stream_set *set);
-/* All that was pushed before the first of the list is complete. */
+/* True when all operations pushed before the first record are complete. */
 static inline bool deferred_due(const struct stream_set *set) {
     return set->completed >= set->deferred->number;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Environments: asked for, begun, complete.
+ * Environments: requested, begun, complete.
  */
 #include "daemon/worker/stream/device_launch.h"
 
@@ -12,23 +12,24 @@
 
 struct environment {
     struct dev_graph shown;
-    struct environment *next; /* in the table */
-    struct list link;         /* asked, a tail, waiting, or nowhere */
+    struct environment *next; /* next in the table's bucket */
+    struct list link;         /* asked, a tail, waiting, or none */
 
-    /* Guarded by the lock, as is `next`. */
-    struct graph *graph; /* what is offered, held; NULL: nothing any more, or a client's launch */
-    struct environment *from; /* the latest call: whose kernel's, and how */
+    /* The lock guards these, and `next`. */
+    struct graph *graph; /* the offered graph, held; NULL: withdrawn, or a client's launch */
+    struct environment
+        *from; /* the latest call: the kernel's environment, and the kind of launch */
     enum dev_graph_order how;
-    bool running, again;      /* launched; and it is in its own tail */
-    uint32_t children, tails; /* launched by it so far */
+    bool running, again;      /* launched; and also in its own tail */
+    uint32_t children, tails; /* number of launches by it so far */
 
-    struct graph *reading;      /* what it is a launch of, held */
-    struct environment *parent; /* NULL: a stream's */
+    struct graph *reading;      /* the graph of this launch, held */
+    struct environment *parent; /* NULL: the outermost, a stream's */
     struct body *body;          /* NULL: it waits, or its own operations are complete */
     struct list tail;
-    uint32_t fresh;        /* of its tail: those that the graph itself put there, which go first */
-    uint32_t open;         /* its own operations, and environments in it */
-    struct stream *stream; /* in whose place it is */
+    uint32_t fresh;        /* entries at the front of its tail that the graph itself put there */
+    uint32_t open;         /* open operations of its own, and environments in it */
+    struct stream *stream; /* the stream in whose place it runs */
     uint64_t number;
     uint32_t iteration;
 };
@@ -79,7 +80,7 @@ static struct environment *find(const struct launching *l, uint64_t handle) {
     return l->table ? *place_of(l, handle) : NULL;
 }
 
-/* What is no longer offered, and of which nothing runs. */
+/* Frees an entry that is withdrawn and not running. */
 static void forget_idle(struct launching *l, struct environment *e) {
     if (e->graph || e->running) return;
     *place_of(l, e->shown.handle) = e->next;
@@ -178,7 +179,7 @@ static struct body *take_body(struct launching *l, struct environment *e) {
     return b;
 }
 
-/* What is not offered any more has no operations. */
+/* A withdrawn graph has no operations. */
 static int start(struct launching *l, struct environment *e) {
     struct body *b = take_body(l, e);
     if (!b) return -ENOMEM;
@@ -221,7 +222,7 @@ static void begin_child(struct launching *l, struct environment *e, struct envir
     begin(l, e);
 }
 
-/* Behind those that this launch of the graph put there before, before those that were there. */
+/* Inserts it behind the earlier tail launches of this run, and before the older entries. */
 static void put_tail(struct environment *e, struct environment *of) {
     struct list *before = of->tail.next;
     for (uint32_t i = 0; i < of->fresh; i++)
@@ -249,7 +250,7 @@ static void take_calls(struct launching *l) {
 
 /* ---- complete -------------------------------------------------------------------------------- */
 
-/* It can be launched again. */
+/* Allows the graph to be launched again. */
 static void end_running(struct launching *l, struct environment *e) {
     pthread_mutex_lock(&l->lock);
     if (e->running) {
@@ -260,7 +261,7 @@ static void end_running(struct launching *l, struct environment *e) {
     pthread_mutex_unlock(&l->lock);
 }
 
-/* The first of its tail takes its place, which may be itself. */
+/* The first entry of the tail, possibly the graph itself, replaces this environment. */
 static void succeed(struct launching *l, struct environment *e) {
     struct environment *next = by_link(e->tail.next);
     list_remove(&next->link);
@@ -277,7 +278,7 @@ static void succeed(struct launching *l, struct environment *e) {
     begin(l, next);
 }
 
-/* One of the things is over that it is open for; and so on upwards. */
+/* One of the open parts is complete; likewise upwards. */
 static void end_one(struct launching *l, struct environment *e) {
     while (--e->open == 0) {
         struct environment *parent = e->parent;

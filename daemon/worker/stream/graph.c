@@ -14,15 +14,15 @@
 #include "proto/wire/record.h"
 
 struct graph {
-    struct graphs *all;               /* that count its bytes until nobody holds it */
+    struct graphs *all;               /* counts its bytes while anybody holds it */
     uint64_t total_bytes, have_bytes; /* complete when they are equal */
-    uint32_t lanes, waits;            /* that a launch has to give; no lanes: not complete */
+    uint32_t lanes, waits;            /* a launch gives this many; no lanes: not complete */
     uint32_t holders;
-    uint32_t depth;        /* of bodies in bodies; 0: no conditional nodes */
-    bool bound;            /* it can be launched, but is no body */
-    bool settles;          /* its kernels launch graphs */
-    uint64_t handle;       /* its own, as these are told it */
-    struct graph **bodies; /* held, of all its conditional nodes; NULL among them: no records */
+    uint32_t depth;        /* nesting depth of bodies; 0: no conditional nodes */
+    bool bound;            /* it can be launched, but cannot be a body */
+    bool settles;          /* kernels of it launch graphs */
+    uint64_t handle;       /* for its kernels, to launch it again */
+    struct graph **bodies; /* held, for all its conditional nodes; NULL entries: no records */
     uint32_t body_count;
     unsigned char bytes[] __attribute__((aligned(8)));
 };
@@ -60,7 +60,7 @@ bool graph_settles(const struct graphs *g, uint64_t *handle) {
     return graph->settles;
 }
 
-/* No deeper than WIRE_GRAPH_DEPTH. */
+/* Recurses at most WIRE_GRAPH_DEPTH deep. */
 void graph_release(struct graph *graph) {
     if (!graph || --graph->holders) return;
     for (uint32_t i = 0; i < graph->body_count; i++)
@@ -85,12 +85,12 @@ void graph_finish(struct graphs *g) {
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* What a check has seen of a graph so far. */
+/* State of a check of a graph. */
 struct scan {
-    uint64_t records[WIRE_GRAPH_LANES]; /* with numbers, of each lane */
+    uint64_t records[WIRE_GRAPH_LANES]; /* numbered records of each lane */
     uint32_t lanes, waits;
     uint64_t hosts;
-    bool bound; /* what a body may not hold */
+    bool bound; /* has something that a body may not have */
 };
 
 static uint64_t padded(uint32_t bytes) {
@@ -108,7 +108,7 @@ static int check_wait(const struct wire_stream_wait *w, struct scan *s, struct w
     return 0;
 }
 
-/* The body with this number, which was said before; WIRE_GRAPH_NONE gives NULL. */
+/* The body with this number, which must exist already; WIRE_GRAPH_NONE gives NULL. */
 static int check_body(struct graph *graph, uint32_t id, struct graph **out, struct why *why) {
     struct graph *body = graph_find_body(graph->all, id);
     *out = body;
@@ -120,7 +120,7 @@ static int check_body(struct graph *graph, uint32_t id, struct graph **out, stru
     return 0;
 }
 
-/* They are the graph's from now on, and the record says where in its list. */
+/* Adds the node's bodies to the graph's list, and writes their index into the record. */
 static int check_choice(struct graph *graph, struct wire_choice *c, struct why *why) {
     const uint32_t *ids = (const void *)(c + 1);
     size_t count = graph->body_count + (size_t)c->count;
@@ -176,7 +176,7 @@ static int check_record(struct graph *graph, struct wire_record *r, struct scan 
 
 static int check_item(struct graph *graph, uint64_t *at, struct scan *s, struct why *why) {
     struct wire_graph_item *item = (void *)(graph->bytes + *at);
-    uint64_t left = graph->total_bytes - *at - sizeof(*item); /* all are multiples of 8 */
+    uint64_t left = graph->total_bytes - *at - sizeof(*item); /* all sizes are multiples of 8 */
     if (padded(item->bytes) > left || item->bytes > RING_RECORD_MAX)
         return refuse(why, "a record of %u bytes in a graph, %" PRIu64 " are left", item->bytes,
                       left);
@@ -276,7 +276,7 @@ static void place_wait(const struct graph_replay *r, struct wire_stream_wait *w)
     w->slot = 0;
 }
 
-/* What is relative in the graph, in the words of this launch. */
+/* Converts a record's lanes and relative numbers to those of this launch. */
 static void place(const struct graph_replay *r, struct wire_record *rec) {
     if (!record_ordered(rec->op)) return;
     if (rec->op == WIRE_STREAM_WAIT) place_wait(r, (struct wire_stream_wait *)rec);

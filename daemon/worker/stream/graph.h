@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs: sequences of records that the client says once and has read again by one record. They are
- * checked when they are complete, as far as that can be without the client's other tables; what is
- * read again goes the way of every record (exec.h), one at a time, under the client's quota.
+ * Graphs: sequences of records that the client sends once, and that one record then runs. They are
+ * checked when they are complete, as far as possible without the client's other tables. Records
+ * read again go the way of every record (exec.h), one at a time, under the client's quota.
  *
  * A graph with conditional nodes has their bodies, which are graphs too and were complete before
- * it: so none is ever inside of itself.
+ * it. So no graph is ever inside itself.
  *
- * Owner: the client, and for as long as they hold it graphs that it is a body of, and operations.
- * Thread: the worker's.
+ * Owner: the client; and holders, for as long as they hold it: graphs with it as a body, and
+ * operations. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_STREAM_GRAPH_H
 #define DAEMON_WORKER_STREAM_GRAPH_H
@@ -23,37 +23,39 @@ struct graph;
 
 struct graphs;
 
-/* Where in a graph; `graph` NULL: nowhere. */
+/* A position in a graph; `graph` NULL: nowhere. */
 struct graph_cursor {
     struct graph *graph;
-    uint64_t at; /* byte of it */
+    uint64_t at; /* byte offset */
 };
 
 struct environment;
 
-/* What is being read of a launched graph. */
+/* The launched graph that is being read. */
 struct graph_replay {
     struct graph_cursor next;
-    struct graph *latest;            /* that the latest record was read of */
-    struct environment *environment; /* of what its kernels launch; NULL: they launch none */
+    struct graph *latest; /* the graph of the latest record */
+    struct environment
+        *environment; /* environment for its kernels' launches; NULL: they launch none */
     uint64_t first_token;
     struct wire_graph_lane lanes[WIRE_GRAPH_LANES];
     struct wire_graph_wait waits[WIRE_GRAPH_WAITS];
 };
 
-/* All of a client. */
+/* All graphs of a client. */
 struct graphs {
     struct graph **table;        /* [WIRE_GRAPHS]; NULL before the first */
-    uint32_t end;                /* none had this id or a higher one */
+    uint32_t end;                /* no graph had this id or a higher one */
     struct graph_replay *replay; /* NULL before the first */
-    uint64_t bytes;              /* of all of them */
+    uint64_t bytes;              /* size of all of them */
 };
 
 void graph_finish(struct graphs *g);
 
-/* The next piece of one. 0, or ERR_PROTOCOL with `text`: no honest client says that. */
+/* Adds the next piece of a graph. 0, or ERR_PROTOCOL with `text`: no correct client sends this. */
 int graph_data(struct graphs *g, const struct wire_graph_data *data, char *text, size_t text_bytes);
-/* From now on its records are what graph_next gives; nothing may be left of another. */
+/* Starts a launch: graph_next returns its records from now on. All earlier launches must be read.
+ */
 int graph_launch(struct graphs *g, const struct wire_graph_launch *launch, char *text,
                  size_t text_bytes);
 int graph_drop(struct graphs *g, uint32_t id, char *text, size_t text_bytes);
@@ -61,27 +63,27 @@ int graph_drop(struct graphs *g, uint32_t id, char *text, size_t text_bytes);
 static inline bool graph_replaying(const struct graphs *g) {
     return g->replay && g->replay->next.graph;
 }
-/* The next record of the launched graph, as if it came from the ring: its length. `record` is
- * aligned to 8 and has RING_RECORD_MAX bytes. */
+/* Copies the next record of the launched graph, as if it came from the ring, and returns its
+ * length. `record` is aligned to 8 and has RING_RECORD_MAX bytes. */
 uint32_t graph_next(struct graphs *g, void *record);
-/* The one that the record is of which graph_next gave last. */
+/* The graph of the record that graph_next returned last. */
 static inline struct graph *graph_latest(const struct graphs *g) {
     return g->replay->latest;
 }
 
-/* Others were there before it. */
+/* True when it has bodies, which are older than it. */
 bool graph_has_bodies(const struct graphs *g, uint32_t id);
-/* A graph that could be a body, with this number; NULL: none is, as WIRE_GRAPH_NONE. */
+/* The graph with this number, if it could be a body; NULL otherwise, as for WIRE_GRAPH_NONE. */
 struct graph *graph_find_body(const struct graphs *g, uint32_t id);
-/* It stays, whatever is dropped, until it is released as often. */
+/* Keeps the graph, even if it is dropped, until graph_release is called as often. */
 void graph_hold(struct graph *graph);
 void graph_release(struct graph *graph);
-/* Whether the graph that was launched last has kernels that launch others, and its handle. */
+/* True when the latest launched graph has kernels that launch others; *handle: its handle. */
 bool graph_settles(const struct graphs *g, uint64_t *handle);
 
 /* ---- conditional nodes ----------------------------------------------------------------------- */
 
-/* One that was read, as its operation has it. It holds its graph, until graph_drop_choice. */
+/* A conditional node in an operation. It holds its graph until graph_drop_choice. */
 struct graph_choice {
     struct graph *graph;
     uint64_t value; /* address in the host window */
@@ -90,14 +92,14 @@ struct graph_choice {
 
 struct graph_choice graph_hold_choice(struct graph *g, const struct wire_choice *c);
 void graph_drop_choice(const struct graph_choice *c);
-/* What such nodes are alike in. */
+/* A fingerprint that is the same for similar nodes. */
 uint64_t graph_choice_fingerprint(const struct graph_choice *c);
-/* Which graph is to be read by this value, after so many others; NULL: none any more. */
+/* The graph to read for this value, after `turns` others; NULL: no further one. */
 struct graph *graph_body(const struct graph_choice *c, uint32_t value, uint64_t turns);
 uint32_t graph_lanes(const struct graph *g);
 
-/* The next record as it stands in the graph: lanes, not streams. The cursor is nowhere behind the
- * last. */
+/* Copies the next record as stored in the graph: with lanes, not streams. Behind the last record
+ * the cursor is nowhere. */
 uint32_t graph_read(struct graph_cursor *c, void *record);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slab of operations. Memory grows with the most that a client ever had queued (a quota bounds
- * it) and goes back when the client leaves.
+ * The slab of operations. It grows with the largest number that a client ever had queued (a quota
+ * bounds it), and is freed when the client leaves.
  */
 #include "daemon/worker/stream/op.h"
 
@@ -54,7 +54,7 @@ static int grow_pool(struct op_pool *pool) {
     return 1;
 }
 
-/* A block of the smallest size that fits, never of none: inline is the caller's case. */
+/* A block of the smallest size that fits. Sizes that fit inline are the caller's case. */
 static void *take_room(struct op_pool *pool, uint32_t bytes, uint8_t *room) {
     uint8_t i = 1;
     while (room_bytes[i] < bytes)
@@ -66,12 +66,13 @@ static void *take_room(struct op_pool *pool, uint32_t bytes, uint8_t *room) {
     return r;
 }
 
-/* The first free one, whose parameters go there. */
+/* Takes the first free operation, with this place for its parameters. */
 static inline struct op *take(struct op_pool *pool, uint16_t kind, void *params, uint8_t room) {
     struct op *op = pool->free;
     pool->free = op->next;
     if (op->next) op_prefetch(op->next);
-    memset(&op->dev, 0, offsetof(struct dev_op, fault_text) + 1); /* no more than ends its text */
+    memset(&op->dev, 0,
+           offsetof(struct dev_op, fault_text) + 1); /* clears only the first byte of the text */
     op->next = NULL;
     op->stream = op->waiters = NULL;
     op->number = op->legacy_seq = op->following = op->seq = 0;
@@ -95,7 +96,7 @@ static __attribute__((noinline)) struct op *take_first(struct op_pool *pool, uin
     return grow_pool(pool) ? op_take(pool, kind, param_bytes) : NULL;
 }
 
-/* What is rare is apart, so that an operation's way keeps nothing on the stack. */
+/* The rare cases are separate functions, so that the common one keeps nothing on the stack. */
 struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes) {
     if (!pool->free) return take_first(pool, kind, param_bytes);
     if (param_bytes > OP_INLINE_BYTES) return take_large(pool, kind, param_bytes);

@@ -53,7 +53,7 @@ static uint64_t *count_of(struct op_order *o, const struct op *op) {
 }
 
 void op_order_begin(struct op_order *o, struct op *op) {
-    /* Both may wait for what comes later, a loop of a conditional node as well. */
+    /* Both may wait for later operations, a loop of a conditional node too. */
     if (op->counted || op->kind == WIRE_VALUE_WAIT || op->kind == WIRE_GRAPH_CHOICE) return;
     op->counted = true;
     ++*count_of(o, op);

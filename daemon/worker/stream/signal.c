@@ -90,7 +90,7 @@ struct point *signal_put(struct signal *s) {
     struct point *m = calloc(1, sizeof(*m));
     if (!m) return NULL;
     if (s->latest) point_drop(s->latest);
-    m->refs = 2; /* the signal's, the operation's */
+    m->refs = 2; /* the signal's and the operation's reference */
     s->latest = m;
     return m;
 }

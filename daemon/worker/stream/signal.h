@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signals: events that clients of one user see alike (CUDA's interprocess events). Recording
- * one remembers a point of a stream; waiting for it is waiting for that point. A point outlives its
- * signal, the client that put it, and those that wait.
+ * Signals: events that all clients of one user can share (CUDA's interprocess events). Recording a
+ * signal stores a point of a stream; waiting for the signal means waiting for that point. A point
+ * outlives its signal, the client that recorded it, and its waiters.
  *
- * What waits for a point was read after it, and the point after all that it waits for: so no two
- * streams wait for each other, whosever they are.
+ * A wait is read after its point, and the point after everything that it waits for. So no two
+ * streams wait for each other, even streams of different clients.
  *
- * Owner: signals their holders, points whoever refers to them. Thread: the worker's.
+ * Owner: signals have holders, points have references. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_STREAM_SIGNAL_H
 #define DAEMON_WORKER_STREAM_SIGNAL_H
@@ -22,42 +22,42 @@ struct stream;
 struct point {
     uint32_t refs;
     bool done;
-    bool broken;            /* its client ended first: it is done, but what was before it is not */
-    struct stream *waiters; /* that go on once it is done */
+    bool broken;            /* its client ended first: it is done, but earlier work is not */
+    struct stream *waiters; /* streams that continue once it is done */
 };
 
 struct signal {
-    struct list link;     /* of all that there are */
-    struct point *latest; /* NULL: never recorded, or nobody need wait any more */
+    struct list link;     /* in the list of all signals */
+    struct point *latest; /* NULL: never recorded, or no wait is needed any more */
     uint32_t holders, uid;
-    uint64_t key[2]; /* a secret: who has it, and is of this user, may open it */
+    uint64_t key[2]; /* a secret: clients of this user that know it may open the signal */
 };
 
-/* Those of a client, by numbers that it chooses. */
+/* Signals of a client, by numbers that the client chooses. */
 struct signals {
     struct signal **table;
     uint32_t room;
 };
 
 void signal_finish(struct signals *s);
-/* A new one, or that with this key of a client of this user. -EEXIST: the number is in use.
- * -ENOENT; -ENOMEM. */
+/* make: creates a signal. open: finds the one with this key of a client of this user. -EEXIST: the
+ * number is in use. -ENOENT; -ENOMEM. */
 int signal_make(struct signals *s, uint32_t id, uint32_t uid, struct list *all);
 int signal_open(struct signals *s, uint32_t id, uint32_t uid, const uint64_t *key,
                 const struct list *all);
-/* -ENOENT. */
+/* Closes the signal; -ENOENT. */
 int signal_close(struct signals *s, uint32_t id);
 struct signal *signal_find(const struct signals *s, uint32_t id); /* NULL: none */
 
 /* A point for an operation that records the signal; NULL: no memory. */
 struct point *signal_put(struct signal *s);
-/* The point that an operation which waits for the signal has to wait for; NULL: none. */
+/* The point for an operation that waits for the signal; NULL: none. */
 struct point *signal_latest(struct signal *s);
 
-/* The operation that waited for it is over. */
+/* The waiting operation is over and drops its reference. */
 void point_drop(struct point *m);
-/* The operation that recorded it is complete, or dropped, or was never sent, and refers to it no
- * longer. Who waits may go on: the caller has woken him. */
+/* The operation that recorded the point is complete, dropped, or was never sent, and drops its
+ * reference. Waiters may continue: the caller has woken them. */
 static inline void point_done(struct point *m, bool broken) {
     m->done = true;
     m->broken = broken;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams: what may run next, and what is complete.
+ * Streams: which operations may run next, and which are complete.
  */
 #include "daemon/worker/stream/stream.h"
 
@@ -18,23 +18,25 @@
 
 #define STREAM_FIRST_RING 32u
 
-/* Shows the client how far the stream is. What it sees as complete ran to success: the words of a
- * client that has a fault stand still, and its waiters end by the fault. */
+/* Publishes the stream's progress, which covers successful operations only. After a client's fault
+ * the numbers stay as they are, and its waiters end by the fault. */
 static void publish_done(struct stream *s) {
     struct completion *com = s->set->com;
     if (completion_dead(com) || s->parent) return;
     _Atomic uint64_t *done = WIRE_DONE(com->page, s->id);
-    if (s->head - 1 < atom_load_relaxed(done)) return; /* done again */
+    if (s->head - 1 < atom_load_relaxed(done))
+        return; /* a repeated operation was published before */
     atom_store_release(done, s->head - 1);
     com->published = true;
 }
 
-/* An operation of the stream's own, which the device never has. */
+/* True for an operation of the stream's own, which the device never gets. */
 static bool is_mark(const struct op *op) {
     return op->kind == WIRE_STREAM_WAIT || op->kind == WIRE_EVENT_RECORD;
 }
 
-/* Operations of inner streams run in the place of the one that they belong to, as they come. */
+/* False for inner streams: their operations run as they come, in the place of the one to which they
+ * belong. */
 static bool is_ordered(const struct stream *s) {
     return s->set->order.on && !s->parent;
 }
@@ -62,7 +64,7 @@ static struct stream *new_stream(struct stream_set *set, uint32_t id) {
     if (!s) return NULL;
     set->streams[id] = s;
     if (id >= set->end) set->end = id + 1;
-    /* An earlier worker may have shown more. */
+    /* An earlier worker may have published more. */
     if (set->end > atom_load_relaxed(&set->com->page->streams_end))
         atom_store_relaxed(&set->com->page->streams_end, set->end);
     return s;
@@ -104,7 +106,7 @@ void stream_set_level(struct stream_set *set, uint32_t level) {
     }
 }
 
-/* What the program asked for, and what it may have: the less of the two. */
+/* Applies the lower of the program's limit and the scheduler's. */
 static void tell_share(const struct stream *s) {
     const struct stream_set *set = s->set;
     bool less = set->share && (!s->share || set->share < s->share);
@@ -165,13 +167,14 @@ int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int prior
     struct stream *s = set->streams[id];
     if (!s) s = new_stream(set, id);
     if (!s) return -ENOMEM;
-    /* A destroyed stream that is not empty yet goes on as the new one, in order behind the old. */
+    /* A destroyed stream that is not empty yet becomes the new one; new operations follow the old.
+     */
     if (s->open || first_seq < s->next || (s->head != s->next && first_seq != s->next))
         return ERR_PROTOCOL;
     s->priority = priority;
     int err = s->queue || completion_dead(set->com) ? 0 : open_queue(s);
     if (err) return err;
-    if (s->closing) stream_share(s, 0); /* the old one's queue */
+    if (s->closing) stream_share(s, 0); /* the queue is the old stream's */
     s->open = true;
     s->closing = false;
     s->nonblocking = nonblocking;
@@ -203,7 +206,7 @@ struct stream *stream_open_inner(struct stream *parent) {
     return s;
 }
 
-/* Without memory for another queue it stays the old one. */
+/* Without memory for another queue, the old one stays. */
 static void renew_queue(struct stream *s) {
     struct dev_queue *old = s->queue;
     s->stale = false;
@@ -279,8 +282,8 @@ static void count_legacy(struct stream *s, struct op *op) {
         stream_at(legacy, legacy->next - 1)->following++;
 }
 
-/* An inner stream's has the place of the operation that its body has: the number, so that what
- * waits for all that was sent before it waits for no more than that; the iteration. */
+/* An operation of an inner stream has the number and iteration of its body's operation. So a record
+ * that waits for all earlier ones waits for no more than those. */
 static inline void number_op(struct stream *s, struct op *op) {
     if (s->parent) {
         op->number = s->place->number;
@@ -327,7 +330,7 @@ static bool await_seq(struct stream *s, struct stream *on, uint64_t seq) {
     return true;
 }
 
-/* For stream 0: whether all earlier operations of blocking streams are complete. */
+/* For stream 0: true when all earlier operations of blocking streams are complete. */
 static bool is_legacy_clear(const struct stream *s, const struct op *op) {
     if (s->set->legacy_pending) return false;
     return op->seq == s->head || stream_at(s, op->seq - 1)->following == 0;
@@ -359,8 +362,7 @@ static bool is_blocked(struct stream *s, struct op *op) {
     return op->kind == WIRE_STREAM_WAIT && is_waiting(s, op);
 }
 
-/* What it waited for happened: another stream's operation, or a point; false: the point's client
- * ended before. */
+/* The awaited operation or point is done. False: the point's client ended before. */
 static bool has_waited(const struct stream *s, struct op *op) {
     if (!op->wait.point) {
         op->dev.end_ns = op->wait.on->last_end_ns;
@@ -370,8 +372,8 @@ static bool has_waited(const struct stream *s, struct op *op) {
     return !op->wait.point->broken;
 }
 
-/* Of an operation that nothing holds up. False: it only marks a place in its stream, and passes.
- * What cannot pass fails in its turn, as any other does. */
+/* The operation no longer waits. False: it only marks a place in its stream, and passes. An
+ * operation that cannot pass fails in stream order, as any other does. */
 static bool may_begin(struct stream *s, struct op *op) {
     switch (op->kind) {
     case WIRE_STREAM_WAIT:
@@ -385,14 +387,14 @@ static bool may_begin(struct stream *s, struct op *op) {
     return false;
 }
 
-/* Runs when all before it is complete (retiring kicks), holds up all behind it, and is ended by
- * somebody else than the device. */
+/* True for operations that the device does not end. They run when all before them is complete
+ * (retiring kicks), and block all behind them. */
 static bool is_aside(const struct op *op) {
     return op->kind == WIRE_HOST_FUNC || op->kind == WIRE_VALUE_WAIT ||
            op->kind == WIRE_GRAPH_CHOICE || op->kind == WIRE_GRAPH_SETTLE;
 }
 
-/* True if the next operation of the stream waits for something else than its turn. */
+/* True if the next operation of the stream waits for something other than its turn. */
 static bool waits_aside(const struct op *op) {
     const struct stream *s = op->stream;
     bool busy = s->head != s->cursor && stream_at(s, s->head)->state == OP_RUNNING;
@@ -405,8 +407,8 @@ bool stream_order_quiet(const struct stream_set *set) {
     return set->ops->inflight && o->running == set->ops->inflight->stalled(set->space);
 }
 
-/* Blocks the stream until the operation at its cursor is the next one of the client's; false when
- * it is. */
+/* Blocks the stream until the operation at its cursor is the next one of the client; false when it
+ * is. */
 static bool await_turn(struct stream *s, const struct op *op) {
     const struct stream_set *set = s->set;
     s->gated = false;
@@ -442,8 +444,8 @@ struct op *stream_advance(struct stream *s) {
 
 /* ---- retiring -------------------------------------------------------------------------------- */
 
-/* An operation of stream 0 is complete: the epoch behind it begins. One of a blocking stream: its
- * epoch is nearer to its end. */
+/* A completed operation of stream 0 begins the epoch behind it. One of a blocking stream counts
+ * down its epoch. */
 static void end_legacy(struct stream *s, const struct op *op) {
     struct stream_set *set = s->set;
     if (op->blocking && s->last_end_ns > set->blocking_end_ns)
@@ -470,14 +472,15 @@ static void end_point(struct point *m, bool broken) {
     stream_kick_list(&waiters);
 }
 
-/* When the work ended that stream 0 and the blocking streams do for each other: what an operation
- * waits for in the legacy order is complete when it retires, and nothing behind it is. */
+/* End time of the work that stream 0 and the blocking streams do for each other. When an operation
+ * retires, the work that it waits for in the legacy order is complete, and no later work is. */
 static uint64_t legacy_end(const struct stream *s, const struct op *op) {
     if (s->id == 0) return s->set->blocking_end_ns;
     return op->blocking ? s->set->streams[0]->last_end_ns : 0;
 }
 
-/* The device's time of an event: when the work before it ended, but not before it was asked for. */
+/* The device's time of an event: the end of the work before it, but not before the event was
+ * requested. */
 static uint64_t event_time(struct stream *s, const struct op *op) {
     if (op->event.marks == WIRE_EVENT_BEGAN) return s->op_start_ns;
     if (op->event.marks == WIRE_EVENT_ENDED) return s->op_end_ns;
@@ -493,7 +496,7 @@ static void retire_event(struct stream *s, const struct op *op) {
     if (!dead) atom_store_relaxed(WIRE_EVENT_NS(s->set->com->page, op->event.id), ns);
 }
 
-/* A stream does one after the other: clocks that are read late do not show it otherwise. */
+/* A stream runs operations in order: late clock readings must not contradict that. */
 static void note_times(struct stream *s, const struct dev_op *dev) {
     s->op_start_ns = dev->start_ns > s->op_end_ns ? dev->start_ns : s->op_end_ns;
     s->op_end_ns = dev->end_ns > s->op_start_ns ? dev->end_ns : s->op_start_ns;
@@ -538,7 +541,7 @@ struct op *stream_retire(struct stream *s) {
     return first;
 }
 
-/* The stream, which may be on the list, is on none. */
+/* Removes the stream from the list, if it is there. */
 static void unblock(struct stream *s, struct stream **list) {
     while (*list && *list != s)
         list = &(*list)->next_waiter;
@@ -548,12 +551,13 @@ static void unblock(struct stream *s, struct stream **list) {
 void stream_skip(struct stream *s) {
     const struct op *next = s->cursor != s->next ? stream_at(s, s->cursor) : NULL;
     if (next && next->kind == WIRE_STREAM_WAIT && next->wait.point)
-        unblock(s, &next->wait.point->waiters); /* it may be another client's, who lives on */
+        unblock(s, &next->wait.point
+                        ->waiters); /* the point may belong to another client, which lives on */
     for (uint64_t seq = s->head; seq != s->next; seq++) {
         struct op *op = stream_at(s, seq);
         if (op->state != OP_RUNNING) op->state = OP_DONE;
     }
     s->cursor = s->next;
-    s->state = STREAM_READY; /* it may stay on a waiters' list: kicking it is harmless */
+    s->state = STREAM_READY; /* may stay on a waiters' list: kicking it is harmless */
     list_remove(&s->active);
 }

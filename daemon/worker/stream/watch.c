@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waits for values: a line that is walked in turns, and when.
+ * The list of waits, which is walked in turns, and the times of the walks.
  */
 #include "daemon/worker/stream/watch.h"
 
 #include "daemon/worker/stream/op.h"
 
-#define PART 8 /* a look is late by an eighth of the wait */
+#define PART 8 /* a check is late by at most an eighth of the wait */
 
 void watch_init(struct watch *w) {
     *w = (struct watch){0};
@@ -52,7 +52,7 @@ void watch_forget(struct watch *w) {
     w->count = 0;
 }
 
-/* Signed numbers of the cell's size that wrap around. */
+/* Compares as signed numbers of the cell's size that wrap around. */
 static bool is_reached(const struct op *op, uint64_t cell) {
     uint64_t ahead = cell - op->value.value;
     return op->value.bytes == 8 ? (int64_t)ahead >= 0 : (int32_t)ahead >= 0;

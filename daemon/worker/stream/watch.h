@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations of a client that wait for a value of memory (WIRE_VALUE_WAIT), each its stream's
- * first: who they are, when their cells are to be looked at, and what is looked for. Who looks, and
- * where: value_wait.h.
+ * A client's operations that wait for a value of memory (WIRE_VALUE_WAIT), each the first of its
+ * stream: the list, and the time of the next check. value_wait.h checks the cells.
  *
- * Anybody may write a cell: kernels, copies, the client's own process, another client through
- * shared memory; most of them say nothing. So cells are looked at again when anything of the client
- * was completed, and from time to time: soon at first, then ever more rarely, in proportion to how
- * long nothing has come of it.
+ * Kernels, copies, the client's own process and other clients with shared memory can write a cell,
+ * and most of them without notice. So cells are checked again when anything of the client
+ * completes, and from time to time: soon at first, then ever more rarely, in proportion to the time
+ * without success.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -21,16 +20,16 @@
 
 struct op;
 
-#define WATCH_LEAST_NS 20000ull   /* between two looks that nothing but the time is a reason for */
-#define WATCH_MOST_NS 10000000ull /* and at most: for ever, it may be */
+#define WATCH_LEAST_NS 20000ull   /* shortest interval of checks by time alone */
+#define WATCH_MOST_NS 10000000ull /* longest interval: the wait may last for ever */
 
 struct watch {
-    struct list link;         /* worker.work.watching, while there is any */
-    struct op *first, **last; /* linked by next; the first is looked at next */
+    struct list link;         /* worker.work.watching, while any operation waits */
+    struct op *first, **last; /* linked by next; the first is checked next */
     uint32_t count;
-    uint64_t open; /* waits that were read and are not over, those that have not begun among them */
-    uint64_t completed; /* operations of the client, at the latest look */
-    uint64_t since_ns;  /* since when nothing has come of it */
+    uint64_t open; /* waits that were read and are not over, including those that have not begun */
+    uint64_t completed; /* completed operations of the client at the latest check */
+    uint64_t since_ns;  /* time of the latest success */
     uint64_t due_ns;
 };
 
@@ -39,17 +38,17 @@ static inline bool watch_any(const struct watch *w) {
     return w->first != NULL;
 }
 
-/* A new one: looked at soon. */
+/* Adds a wait, which is checked soon. */
 void watch_add(struct watch *w, struct op *op, uint64_t now_ns);
-/* The first; with watch_again it is the last. There is one. */
+/* Takes the first wait, which must exist. watch_again appends it as the last. */
 struct op *watch_take(struct watch *w);
 void watch_again(struct watch *w, struct op *op);
-/* They were looked at. `came`: for one of them. */
+/* Waits were checked. `came`: the value of one of them has come. */
 void watch_looked(struct watch *w, bool came, uint64_t completed, uint64_t now_ns);
-/* None waits any more. */
+/* Forgets all waits. */
 void watch_forget(struct watch *w);
 
-/* This is what it waits for. */
+/* True when the cell has the value that the operation waits for. */
 bool watch_met(const struct op *op, uint64_t cell);
 
 #endif
