@@ -5,12 +5,13 @@
  *
  * Each launch is compared with the expected one. Where they differ:
  *
- *   - One launch more, less, or different (a log line, another learning rate) does no harm. The
- * rest of the iteration is as expected, and the next boundary counts again after PATTERN_SURE
- *     expected launches.
- *   - More than PATTERN_ODD launches that fit nowhere (evaluation, saving) lose the place. It is
- *     found again where the first launch of an iteration appears, at the floor of live memory. From
- *     there on the iteration is compared without boundaries, and the next boundary counts.
+ *   - One launch more, less, or different (a log line, another learning rate) does no harm.
+ *     The rest of the iteration is as expected, and the next boundary counts again after
+ *     PATTERN_SURE expected launches.
+ *   - More than PATTERN_ODD launches that fit nowhere (evaluation, saving) lose the place. It
+ *     is found again where the first launch of an iteration appears, at the floor of live
+ *     memory. From there on the iteration is compared without boundaries, and the next
+ *     boundary counts.
  *
  * So only an iteration that was seen from beginning to end gives a boundary.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's pages: backing them and giving them back.
+ * Backs a client's pages and frees them.
  */
 #include "daemon/worker/memory/memory.h"
 
@@ -37,7 +37,7 @@ int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *de
     return 0;
 }
 
-/* How many pages from there on, at most so many, are alike: in use, and mapped or not. */
+/* Number of pages from there on, at most `most`, that are alike: in use, and mapped or not. */
 static uint32_t count_alike(const struct memory *m, uint32_t page, uint32_t most) {
     uint32_t n = 0;
     while (n < most && page + n < m->page_count && m->pages[page + n].state != PAGE_NONE &&
@@ -54,7 +54,7 @@ static void drop_pages(struct memory *m, uint32_t page, uint32_t count) {
     }
 }
 
-/* From `next_page` to there. */
+/* Drops pages from `next_page` to `end`. */
 static uint32_t drop_until(struct memory *m, uint32_t end, uint32_t most) {
     uint32_t dropped = 0;
     while (m->next_page < end && dropped < most) {
@@ -70,7 +70,7 @@ void memory_end(struct memory *m) {
     m->next_page = m->page_count / 2;
 }
 
-/* The upper half first, so that the lane is left. */
+/* Drops the upper half first, so that the client leaves the lane. */
 uint32_t memory_drop(struct memory *m, uint32_t most) {
     uint32_t half = m->page_count / 2, dropped = 0;
     if (m->next_page >= half) {
@@ -109,7 +109,7 @@ static int back_private(struct memory *m, uint32_t first, uint32_t count) {
 
 static int back_persistent(struct memory *m, uint32_t first, uint32_t count) {
     int err = m->swapped ? 0 : back_private(m, first, count);
-    for (uint32_t i = 0; m->swapped && i < count; i++) { /* zeros, without taking anything */
+    for (uint32_t i = 0; m->swapped && i < count; i++) { /* zeros, without using memory */
         m->pages[first + i].state = PAGE_SWAPPED;
         memory_note(m, first + i, &m->pages[first + i]);
     }

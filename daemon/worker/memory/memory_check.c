@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recounts a client's memory, for tests and for whoever suspects it.
+ * Recounts a client's memory, for tests and for debugging.
  */
 #include "daemon/worker/memory/memory_check.h"
 
@@ -16,7 +16,7 @@ struct check_counts {
     uint32_t hosted;
 };
 
-/* A page of a segment, which its client holds. */
+/* Checks a page of a segment that the client holds. */
 static const char *wrong_shown(const struct memory *m, const struct page *p) {
     const struct holding *h = p->holding;
     if (p->slot >= h->segment->count) return "a page shows more than there is of a segment";
@@ -29,7 +29,7 @@ static bool shows_slot(const struct memory *m, uint32_t page, uint32_t slot) {
     return page < m->page_count && m->pages[page].state == PAGE_LANE && m->pages[page].slot == slot;
 }
 
-/* Its slot's pages end with MEMORY_NO_PAGE, and it is among them. */
+/* True when the slot's list of pages ends with MEMORY_NO_PAGE and has this page. */
 static bool is_chained(const struct memory *m, uint32_t page) {
     uint32_t slot = m->pages[page].slot, at = m->slots[slot].page;
     bool found = false;
@@ -64,7 +64,7 @@ static const char *wrong_page(const struct memory *m, uint32_t i, struct check_c
     return p->state == PAGE_LANE ? wrong_in_lane(m, i) : NULL;
 }
 
-/* It may run, and a chunk that it is shown was not cleared for it. */
+/* True when the client may run although a chunk that it sees was not cleared for it. */
 static bool has_foreign(const struct memory *m) {
     bool foreign = false;
     if (m->lane->holder != m || memory_unclear(m)) return false;
@@ -109,7 +109,7 @@ static const char *wrong_slots(const struct memory *m, struct check_counts *c) {
     return member ? NULL : "not a member of its lane";
 }
 
-/* The next part of swapping would not find them. */
+/* Finds pages that the next part of swapping would miss. */
 static const char *wrong_next(const struct memory *m) {
     enum page_state moves = m->turned_out ? PAGE_PRIVATE : PAGE_SWAPPED;
     for (uint32_t i = 0; m->swapped && i < m->next_page; i++) {
@@ -125,7 +125,7 @@ static int by_address(const void *a, const void *b) {
     return ((uintptr_t)*x > (uintptr_t)*y) - ((uintptr_t)*x < (uintptr_t)*y);
 }
 
-/* No chunk is in two places. */
+/* Finds chunks that are in two places. */
 static const char *wrong_chunks(const struct memory *m, uint32_t count) {
     uint32_t n = 0, all = count + (m->lane ? m->lane->count : 0);
     struct dev_chunk **seen = calloc(all + 1, sizeof(*seen));
@@ -165,7 +165,7 @@ static const char *wrong_lane_holdings(const struct memory *m) {
     return NULL;
 }
 
-/* Each chunk is there, or its bytes are. */
+/* Checks that each chunk, or its bytes, exist. */
 static const char *wrong_segment(const struct segment *s) {
     if (!s->holders || s->present > s->holders) return "a segment's holders are miscounted";
     for (uint32_t i = 0; i < s->count; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one owner left in a lane is cleared before another one sees it: when it gets the turn, what
- * it may use, in steps; later what it backs beyond that, at once. Chunks that nobody else will see
- * are not cleared, and nothing is while a lane's jobs have one owner.
+ * Bytes of one owner in a lane are cleared before another owner sees them. When a client gets the
+ * turn, the part that it may use is cleared in steps; later pages beyond that at once. Chunks that
+ * no other owner will see are not cleared, and nothing is cleared while a lane's jobs have one
+ * owner.
  */
 #include "daemon/worker/memory/memory_clear.h"
 
@@ -41,7 +42,7 @@ static void own_slot(struct memory *m, uint32_t slot) {
     if (is_shown(m, slot)) memory_note_slot(m, slot);
 }
 
-/* As far as nothing has to be cleared. The lane may have shrunk. */
+/* Advances over slots that need no clearing. The lane may have shrunk. */
 static void clear_in_passing(struct memory *m) {
     if (m->clear_end > m->lane->count) m->clear_end = m->lane->count;
     for (; m->clear_next < m->clear_end && !is_foreign(m, m->clear_next); m->clear_next++)
@@ -89,7 +90,8 @@ int memory_clear(struct memory *m, uint32_t most) {
 int memory_clear_slot(struct memory *m, uint32_t slot) {
     if (m->lane->holder != m) return 0;
     if (is_foreign(m, slot)) {
-        if (slot >= m->clear_next && slot < m->clear_end) return 0; /* its turn comes */
+        if (slot >= m->clear_next && slot < m->clear_end)
+            return 0; /* memory_clear will come to it */
         int err = clear_chunks(m, slot, 1);
         if (err) return err;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading entries again.
+ * Reads the entries of an earlier worker.
  */
 #include "daemon/worker/memory/memory_estate.h"
 
@@ -41,11 +41,11 @@ int memory_estate_keep(struct memory *m, struct memory_estate *e) {
 
 /* ---- adopting -------------------------------------------------------------------------------- */
 
-/* The pages that may have an entry, one after the other: `page` is the latest. A window has a
- * hundred thousand, of which a client uses few. */
+/* Walks over the pages that may have an entry; `page` is the latest. A window has a hundred
+ * thousand pages, of which a client uses few. */
 struct walk {
     int fd;
-    uint64_t at; /* of the first one's entry in that file */
+    uint64_t at; /* offset in that file of the first page's entry */
     uint32_t page, next, end, count;
 };
 
@@ -54,7 +54,8 @@ static struct walk walk_of(const struct memory *m, int fd, uint64_t at) {
         .fd = fd, .at = at + offsetof(struct memory_estate, pages), .count = m->page_count};
 }
 
-/* Goes on in what was written next; where that is not known, with all. False: there is no more. */
+/* Advances to the next written part of the file; where that is unknown, to all of it. False: there
+ * is no more. */
 static bool walk_on(struct walk *w) {
     const uint64_t word = sizeof(uint64_t), from = w->at + w->end * word;
     uint64_t at = from, end = UINT64_MAX;
@@ -72,12 +73,12 @@ static bool walk_next(struct walk *w) {
     return true;
 }
 
-/* What a word says; an entry that is not one: ENTRY_LOST. */
+/* The meaning of a word; ENTRY_LOST for a malformed one. */
 struct entry {
     enum entry_kind kind;
     bool shown, zeros;
     uint64_t chunk;
-    void *saved; /* the bytes are these; NULL: they are where it says */
+    void *saved; /* the bytes are here; NULL: in the chunk or spare */
 };
 
 static bool is_changing(const struct memory_estate *e, uint32_t page) {
@@ -90,7 +91,7 @@ static bool is_own(enum entry_kind kind) {
     return kind == ENTRY_PRIVATE || kind == ENTRY_SWAPPED;
 }
 
-/* Such a word is written for some page of this half. */
+/* True for a word that is possible for some page of this half. */
 static bool is_right(const struct entry *e, uint64_t flags, bool upper) {
     bool has_number = e->kind != ENTRY_NONE && e->kind != ENTRY_DEAD && !e->zeros;
     uint64_t may =
@@ -113,7 +114,8 @@ static struct entry read_entry(const struct memory_estate *e, uint32_t page, boo
     return entry;
 }
 
-/* A page of a client that goes back: it is there as before, but with what was saved of it. */
+/* Changes the entry of a client that goes back: the page is present as before, but with its saved
+ * bytes. */
 static struct entry as_saved(const struct memory *m, struct entry entry, uint32_t page) {
     if (entry.kind == ENTRY_NONE || entry.kind == ENTRY_LOST) return entry;
     bool own = is_own(entry.kind), any = m->saved[page];
@@ -145,7 +147,7 @@ static int take_own(struct memory *m, uint32_t page, const struct entry *entry) 
     return 0;
 }
 
-/* Where the bytes of the lane's are, if they are anywhere. */
+/* Takes the bytes of a page of the lane, if it has any. */
 static int take_spilled(struct memory *m, struct slot *s, const struct entry *entry) {
     bool hosted = entry->kind == ENTRY_HOSTED;
     int err = hosted ? adopt_host(m, entry, &s->host)
@@ -157,7 +159,7 @@ static int take_spilled(struct memory *m, struct slot *s, const struct entry *en
     return 0;
 }
 
-/* In the next slot. It shows nothing until the client has a lane. */
+/* Takes the next slot for the page, which stays unmapped until the client has a lane. */
 static int take_slot(struct memory *m, uint32_t page, const struct entry *entry) {
     int err = memory_lane_room(m, m->slot_end + 1);
     if (!err && entry->kind != ENTRY_DEAD) err = take_spilled(m, &m->slots[m->slot_end], entry);
@@ -192,9 +194,9 @@ static int show_private(struct memory *m, struct walk w) {
     return memory_plan_end(&plan, err);
 }
 
-/* What was the lane's has chunks of its own now: each entry that says so counts as the one before
- * it did, and those that say it no longer were not counted. Who goes back does so again, whatever
- * they say, until it has done again what was done. */
+/* Pages that were the lane's now have chunks of their own. Each new entry describes the same bytes
+ * as the old one; entries without bytes were not valid. A client that goes back will go back again,
+ * whatever its entries say, until all is repeated. */
 static void note_adopted(struct memory *m, struct walk w, bool back) {
     while (walk_next(&w)) {
         const struct page *p = &m->pages[w.page];
@@ -212,7 +214,7 @@ static void take_nothing(struct memory *m, struct walk w) {
     m->swapped = false;
 }
 
-/* It was kept for nobody. */
+/* True when nothing was ever recorded there. */
 static bool is_empty(const struct memory_estate *e, uint32_t page_count) {
     uint64_t any = atom_load_relaxed(&e->changing) | atom_load_relaxed(&e->loss) |
                    atom_load_relaxed(&e->in_lane);

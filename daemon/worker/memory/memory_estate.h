@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a client's pages show, kept where the next worker finds it (docs/adr/0020-recovery.md): in
- * memory that outlives this process, as do the device's chunks that it names. This process may end
- * between any two instructions, so an entry names a chunk only while the client's bytes are in it,
- * and as long as it is nobody else's: after it is filled, and no longer when it is given back.
+ * The recovery state of a client's pages (docs/adr/0020-recovery.md). It lies in memory that
+ * outlives this process, as do the device's chunks that it names. This process may end between any
+ * two instructions. So an entry names a chunk only while the chunk has the client's bytes and no
+ * other owner: it is written after the chunk is filled, and changed before the chunk is freed.
  *
- * Pages of a lane have chunks that the lane's clients share. Such entries count for the one of them
- * whose bytes are there (memory_note.h); what another one left in the lane does not matter.
+ * Pages of a lane have chunks that the lane's clients share. Their entries are valid only for the
+ * client whose bytes are there (memory_note.h); another client's bytes in the lane are not needed.
  *
- * Owner: the client's. Thread: the worker's; nobody else writes.
+ * Owner: the client. Thread: the worker's, which alone writes.
  */
 #ifndef DAEMON_WORKER_MEMORY_MEMORY_ESTATE_H
 #define DAEMON_WORKER_MEMORY_MEMORY_ESTATE_H
@@ -20,26 +20,28 @@
 
 struct memory;
 
-/* For a window of so many granules. */
+/* Size for a window of `page_count` granules. */
 size_t memory_estate_bytes(uint32_t page_count);
-/* For people, why nothing of it can be adopted at the moment; NULL: all of it can. */
+/* The reason, for people, why it cannot be adopted at the moment; NULL: it can. */
 const char *memory_estate_lacks(const struct memory_estate *e);
 
-/* What the client's pages show is kept there from now on, until memory_destroy: zeroed memory that
- * stays the caller's. It has no pages and no lane yet. -ENOTSUP: the device's chunks do not outlive
- * the process. */
+/* Records the client's pages there from now on, until memory_destroy. `e` is zeroed memory that
+ * stays the caller's. The client has no pages and no lane yet. -ENOTSUP: the device's chunks do not
+ * outlive the process. */
 int memory_estate_keep(struct memory *m, struct memory_estate *e);
 
-/* Between the device's open and memory_settle, of a client that is as memory_estate_keep wants it:
- * it has what the estate says, which it keeps from now on. What was in a lane is spilled; pages of
- * it whose bytes did not matter are there without any. What was swapped out is. Also of an estate
- * where nothing was kept. It lies in the file `fd` at `at` bytes, of which only what was written is
- * looked at; -1: in other memory, and all of it is. -EPERM: it lacks something; -EINVAL: it is not
- * one that memory*.c wrote, or of another window; chunk_adopt's, chunk_map's and
- * memory_estate_keep's errors. Then nothing of it was taken, and nothing is kept. This process may
- * end meanwhile, too: the estate can be adopted again. */
+/* Gives the client the memory that the recovery state describes, and records its pages there from
+ * now on. Called between the device's open and memory_settle, for a client as memory_estate_keep
+ * expects it. Bytes of a lane are then spilled; pages of it without needed bytes have none. Swapped
+ * pages stay swapped. Empty state is accepted.
+ *
+ * The state lies in the file `fd` at `at` bytes, of which only the written part is read; -1: it
+ * lies in other memory, and all of it is read. -EPERM: it is incomplete; -EINVAL: memory*.c did not
+ * write it, or for another window; chunk_adopt's, chunk_map's and memory_estate_keep's errors. On
+ * failure nothing is taken and nothing recorded. This process may end meanwhile: the state can be
+ * adopted again. */
 int memory_adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at);
-/* The same, after memory_saved_adopt, of a client whose memory becomes what was saved: it is
+/* Adopts likewise, after memory_saved_adopt, for a client that returns to its saved memory: it is
  * swapped out, and its bytes are the copies. */
 int memory_return(struct memory *m, struct memory_estate *e, int fd, uint64_t at);
 

@@ -36,7 +36,7 @@ void memory_holding_hide(struct memory *m, struct page *p) {
     if (!h->pages) memory_holding_drop(m, h);
 }
 
-/* It is closed next, and some of it is gone. */
+/* True when it will be closed next, and a part of it is already freed. */
 static bool is_ending(const struct holding *h) {
     return h->ending && segment_ends(h->segment);
 }
@@ -51,7 +51,7 @@ int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64
     return 0;
 }
 
-/* It is saved, left, and given back by the last one. */
+/* Saves the segment, leaves it, and lets the last holder free it. */
 int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes) {
     struct segment *s = h->segment;
     uint32_t before = m->part;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For memory*.c: what a client holds of one segment (memory_segment.h), and how that comes to the
- * device and leaves it.
+ * For memory*.c: a client's part in one segment (memory_segment.h), and how it moves to the device
+ * and out of it.
  *
  * Owner and thread: memory.h.
  */
@@ -16,18 +16,17 @@ struct list;
 struct memory;
 struct page;
 
-/* A new one in this list, of nothing yet; NULL: out of memory. */
+/* Adds an empty holding to this list; NULL: out of memory. */
 struct holding *memory_holding_make(struct memory *m, struct list *among);
-/* It holds nothing any more; or drops its segment first. */
+/* Frees a holding without a segment; or drops its segment first. */
 void memory_holding_free(struct memory *m, struct holding *h);
 void memory_holding_drop(struct memory *m, struct holding *h);
-/* An unmapped page shows its segment no longer. A holding that is placed goes with its last page.
- */
+/* Removes an unmapped page from its segment. A holding that is placed ends with its last page. */
 void memory_holding_hide(struct memory *m, struct page *page);
-/* A client's held part of a segment comes in, or goes out where no page shows it, in so many chunks
- * at most, which are added to memory.part. */
+/* Moves a held segment in, or out once no page maps it, by at most `most` chunks, which are added
+ * to memory.part. */
 int memory_holding_in(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes);
 int memory_holding_out(struct memory *m, struct holding *h, uint32_t most, uint64_t *moved_bytes);
-bool memory_holding_left(const struct holding *h); /* it has nothing to do to be out */
+bool memory_holding_left(const struct holding *h); /* no work is left to move it out */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * First no page shows a slot any more, so that slots may be moved; at last all do again.
+ * First all pages of slots are unmapped, so that slots can be moved; finally all are mapped again.
  */
 #include "daemon/worker/memory/memory_join.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- pages that show slots ------------------------------------------------------------------- */
 
-/* One of them: of the slot's pages, or none is left. */
+/* A page of a slot, or the end. */
 struct place {
     uint32_t slot, page;
 };
@@ -22,7 +22,7 @@ static bool is_end(const struct memory *m, struct place at) {
     return at.slot >= m->slot_end;
 }
 
-/* From there on, the place itself included, the first that shows its slot, or does not. */
+/* The first page from there on, including it, that is mapped or not, as requested. */
 static struct place find_place(const struct memory *m, struct place at, bool mapped) {
     for (;;) {
         while (at.page == MEMORY_NO_PAGE) {
@@ -50,7 +50,7 @@ static uint32_t count_places(const struct memory *m, struct place at, bool mappe
     return n;
 }
 
-/* So many of those that do not: all show their slots, or none does. */
+/* Maps or unmaps at most `most` pages: all of these, or none on failure. */
 static int turn_pages(struct memory *m, bool show, uint32_t most) {
     struct memory_plan plan;
     struct place at = first_place(m, !show);
@@ -70,7 +70,7 @@ static bool has_gaps(const struct memory *m) {
     return m->slot_end > m->ephemeral;
 }
 
-/* They move to the front, in the order they had. */
+/* Moves the used slots to the front, in order. */
 static void pack_slots(struct memory *m) {
     uint32_t end = m->slot_end, n = 0;
     m->slot_end = m->ephemeral;
@@ -86,7 +86,7 @@ static void pack_slots(struct memory *m) {
     }
 }
 
-/* What comes to lie where others were is cleared. */
+/* Clears chunks at the front that had other owners' bytes. */
 static int clear_front(struct memory *m) {
     int err = 0;
     for (uint32_t slot = 0; !err && slot < m->ephemeral; slot++)
@@ -135,7 +135,8 @@ int memory_join(struct memory *m, struct memory_lane *lane, uint32_t most) {
     int err = 0;
     m->part = 0;
     if (!is_there(m, lane)) err = go_there(m, lane, most);
-    if (err && m->lane) turn_pages(m, true, MEMORY_ALL); /* as before, as far as that goes */
+    if (err && m->lane)
+        turn_pages(m, true, MEMORY_ALL); /* back to the former state, as far as possible */
     if (err || !lane || !is_there(m, lane) || m->part == most) return err;
     return turn_pages(m, true, most - m->part);
 }

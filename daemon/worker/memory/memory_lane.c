@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lanes: chunks that several clients see, each at its own addresses (Salus, section 3.3.1). What
- * outlives an iteration leaves the lane here.
+ * Lanes: chunks that several clients map, each at its own addresses (Salus, section 3.3.1).
+ * Survivors leave the lane here.
  */
 #include "daemon/worker/memory/memory_lane.h"
 
@@ -34,7 +34,7 @@ static void trim_chunks(struct memory_lane *lane, uint32_t count) {
         lane->ops->chunk_destroy(lane->dev, lane->chunks[--lane->count]);
 }
 
-/* At least so many chunks; on failure as many as before. */
+/* Extends the lane to at least `count` chunks; on failure it has as many as before. */
 static int reach_chunks(struct memory_lane *lane, uint32_t count) {
     uint32_t before = lane->count;
     if (count > lane->room) {
@@ -58,7 +58,7 @@ static int reach_chunks(struct memory_lane *lane, uint32_t count) {
     return 0;
 }
 
-/* As many as its members' slots. */
+/* Trims the lane to its members' slots. */
 static void fit_chunks(struct memory_lane *lane) {
     uint32_t end = 0;
     struct list *pos;
@@ -124,7 +124,7 @@ int memory_lane_room(struct memory *m, uint32_t room) {
     return 0;
 }
 
-/* The lowest free slots, in order, as the holding's. There is room, see memory_lane_room. */
+/* Gives the holding the lowest free slots, in order. There is room, see memory_lane_room. */
 static void take_slots(struct memory *m, struct holding *h) {
     uint32_t slot = 0;
     for (uint32_t i = 0; i < h->slot_count; i++) {
@@ -178,7 +178,7 @@ int memory_lane_show(struct memory *m, struct holding *h, uint32_t at, uint32_t 
     return memory_plan_end(&plan, err);
 }
 
-/* A segment that nobody holds once its pages show it. */
+/* Backs pages through a temporary segment of the lane, which no holding has afterwards. */
 int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
     struct holding own = {.segment = NULL};
     uint32_t before = m->lane ? m->lane->count : 0;
@@ -194,11 +194,11 @@ int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
     return err;
 }
 
-/* Those that are free are used first. */
+/* Free slots are used first. */
 int memory_lane_ahead(struct memory *m, uint64_t bytes, uint32_t most) {
     uint64_t end = m->ephemeral + bytes / m->granule;
     m->part = 0;
-    if (!m->lane || end > m->page_count) return 0; /* as who asks for them will hear */
+    if (!m->lane || end > m->page_count) return 0; /* the later request will fail */
     return memory_lane_reach(m->lane, (uint32_t)end, most, &m->part);
 }
 
@@ -216,7 +216,8 @@ uint64_t memory_keep_need(const struct memory *m, uint64_t addr, uint64_t bytes)
     return need * m->granule;
 }
 
-/* Wherever the slot's bytes are; `to` is zeros, as what it never wrote. */
+/* Copies the slot's bytes, wherever they are. `to` is zeros, and stays so for a page that was never
+ * written. */
 static int lane_keep_bytes(const struct memory *m, uint32_t slot, struct dev_chunk *to) {
     const struct slot *s = &m->slots[slot];
     if (s->state == SLOT_SPILLED_HOST) return m->ops->chunk_load(m->dev, to, s->host);
@@ -225,7 +226,7 @@ static int lane_keep_bytes(const struct memory *m, uint32_t slot, struct dev_chu
     return m->ops->chunk_copy(m->dev, to, m->lane->chunks[slot]);
 }
 
-/* The page has its bytes for itself from now on. */
+/* Turns the page into a private one with this chunk. */
 static void keep_page(struct memory *m, struct page *p, struct dev_chunk *chunk) {
     bool shown = p->shown;
     struct page kept = {.state = PAGE_PRIVATE, .mapped = true, .shown = shown, .chunk = chunk};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every store is one word, after what it says has become true and before that ends: stores of this
- * process are seen in their order by who reads after its end.
+ * Each store is one word, made after the recorded state has become true and before it ends. The
+ * reader comes after the end of this process and sees its stores in their order.
  */
 #include "daemon/worker/memory/memory_note.h"
 
@@ -43,7 +43,7 @@ static uint64_t page_entry(const struct memory *m, const struct page *p) {
 
 void memory_note(struct memory *m, uint32_t page, const struct page *as) {
     if (!m->estate) return;
-    atom_compiler_fence(); /* what was filled before is filled, and nothing is freed yet */
+    atom_compiler_fence(); /* bytes filled before are filled, and nothing is freed yet */
     atom_store_release(&m->estate->pages[page], page_entry(m, as));
     atom_compiler_fence();
 }
@@ -86,7 +86,7 @@ void memory_note_lane(struct memory *m) {
     struct memory_lane *lane = m->lane;
     if (lane->noted == m) return;
     if (lane->noted) memory_note_no_lane(lane->noted);
-    memory_note_slots(m); /* others may have been there */
+    memory_note_slots(m); /* other clients may have used the lane */
     lane->noted = m;
     set_in_lane(m, 1);
 }
@@ -108,7 +108,7 @@ void memory_note_loss(struct memory *m) {
     atom_compiler_fence();
 }
 
-/* For a client with nothing in the lane, such entries stay as they were when it had something. */
+/* True for a wrong entry. A client without bytes in the lane may have old entries of the lane. */
 static bool is_wrong(const struct memory *m, uint32_t page) {
     uint64_t word = atom_load_relaxed(&m->estate->pages[page]);
     uint64_t right = page_entry(m, &m->pages[page]);

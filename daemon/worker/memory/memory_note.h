@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For memory*.c: the estate says what a client's pages show, entry by entry as they change
- * (memory_estate.h). Without an estate nothing is done.
+ * For memory*.c: writes the recovery state of a client's pages, entry by entry as they change
+ * (memory_estate.h). Does nothing without recovery state.
  *
  * Owner and thread: memory.h.
  */
@@ -13,27 +13,27 @@
 struct memory;
 struct page;
 
-/* The page is about to become, or has become, what `as` says; NULL: to show nothing. */
+/* Records that the page becomes, or has become, as `as` describes; NULL: unused. */
 void memory_note(struct memory *m, uint32_t page, const struct page *as);
-/* The same of all pages that show the slot, which is as it says. */
+/* Records the slot's present state for all pages of the slot. */
 void memory_note_slot(struct memory *m, uint32_t slot);
-/* All slots that are in use. */
+/* Records all slots in use. */
 void memory_note_slots(struct memory *m);
-/* No entry of these pages counts until memory_note_changed: they change together. */
+/* Makes the entries of these pages invalid until memory_note_changed: they change together. */
 void memory_note_changing(struct memory *m, uint32_t first, uint32_t count);
 void memory_note_changed(struct memory *m);
-/* What is in its lane are this client's bytes from now on, where they are its owner's at all:
- * before anything is written there for it. Nobody's: before it leaves the lane, or its slots move.
- */
+/* memory_note_lane: the lane has this client's bytes from now on, in the chunks of its owner;
+ * called before anything is written there for it. memory_note_no_lane: the lane's entries become
+ * invalid; called before the client leaves the lane, or its slots move. */
 void memory_note_lane(struct memory *m);
 void memory_note_no_lane(struct memory *m);
-/* Nothing of it is in a lane: it was just adopted. */
+/* The client has no bytes in a lane: it was just adopted. */
 void memory_note_apart(struct memory *m);
-/* True if the client lacks anything; before anything goes where it would be lost, and when it is
- * back. */
+/* Records a loss, and returns whether there is one. Called before anything moves where it would be
+ * lost, and after it is back. */
 void memory_note_loss(struct memory *m);
 
-/* NULL, or what of the estate is not so; also without one. */
+/* NULL, or the first wrong entry; also without recovery state. */
 const char *memory_note_check(const struct memory *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a page has, and giving it back.
+ * Pages, and freeing their memory.
  */
 #include "daemon/worker/memory/memory_page.h"
 

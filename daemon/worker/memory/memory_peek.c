@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One cell of a client's memory, wherever that is.
+ * Reads one cell of a client's memory, wherever the bytes are.
  */
 #include "daemon/worker/memory/memory_peek.h"
 
@@ -12,14 +12,15 @@
 #include "daemon/worker/memory/memory_page.h"
 #include "daemon/worker/memory/memory_state.h"
 
-/* Nobody writes there; NULL is a granule of zeros. */
+/* Saved memory does not change; NULL is a granule of zeros. */
 static uint64_t saved(const struct memory *m, const void *host, uint64_t addr, uint32_t bytes) {
     uint64_t value = 0;
     if (host) memcpy(&value, (const char *)host + (addr - m->base) % m->granule, bytes);
     return value;
 }
 
-/* A page shows its own bytes. One of the lane's may show those of whoever has the turn. */
+/* Checks that a page has its own bytes. A page of the lane may have those of the client with the
+ * turn. */
 static int shows_own(const struct memory *m, const struct page *p) {
     if (!p->mapped) return m->swapped ? -EAGAIN : ERR_ILLEGAL_ADDRESS;
     if (p->state == PAGE_LANE && m->lane->holder != m) return -EAGAIN;

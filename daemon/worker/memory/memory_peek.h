@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a client would see at an address, while it need not be able to run: its bytes may be
- * elsewhere, and another client's shown in their place.
+ * Reads a cell as the client would, although the client may be unable to run: its bytes may be
+ * elsewhere, and another client's bytes in their place.
  *
  * Owner, thread: memory.h.
  */
@@ -12,8 +12,9 @@
 
 struct memory;
 
-/* A cell of 4 or 8 bytes, aligned, of its device window, read as a whole. ERR_ILLEGAL_ADDRESS when
- * it is not backed; -EAGAIN when it cannot be said before the client has its memory again. */
+/* Reads an aligned cell of 4 or 8 bytes of the device window in one access. ERR_ILLEGAL_ADDRESS
+ * when it is not backed; -EAGAIN when the value is unknown until the client has its memory again.
+ */
 int memory_peek(const struct memory *m, uint64_t addr, uint32_t bytes, uint64_t *value);
 
 #endif

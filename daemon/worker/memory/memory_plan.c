@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Changes of mappings. Pages that follow one another are changed with one call of the device.
+ * Changes mappings. Consecutive pages are changed with one call of the device.
  */
 #include "daemon/worker/memory/memory_plan.h"
 
@@ -49,7 +49,7 @@ void memory_plan_add(struct memory_plan *plan, uint32_t page, struct dev_chunk *
     if (from != to) plan->moves[plan->count++] = (struct memory_move){page, from, to};
 }
 
-/* How many moves from the i-th on can be made with one call. */
+/* Number of moves from the i-th on that one call can make. */
 static uint32_t plan_run_length(const struct memory_plan *plan, uint32_t i) {
     const struct memory_move *a = &plan->moves[i];
     uint32_t n = 1;
@@ -72,7 +72,7 @@ static int show_chunks(struct memory_plan *plan, const struct memory_move *run, 
     return m->ops->chunk_map(m->space, addr_of(m, run), plan->scratch, n);
 }
 
-/* Back to what was shown before; what cannot be had again is shown no longer. */
+/* Restores the former mappings; pages for which that fails stay unmapped. */
 static void plan_show_before(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
     if (!show_chunks(plan, run, n, true)) return;
     log_error("memory", "addr=0x%llx pages=%u lost_mapping",
@@ -90,7 +90,8 @@ static int do_run(struct memory_plan *plan, const struct memory_move *run, uint3
     return err;
 }
 
-/* A chunk that goes back to the device while a client still sees it would be the next client's. */
+/* Unmaps the new chunks: one that is freed while a client still sees it would become the next
+ * client's. */
 static void undo_run(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
     struct memory *m = plan->m;
     if (run->to && m->ops->chunk_unmap(m->space, addr_of(m, run), n)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A change of what a client's pages show, done whole or not at all: begin takes all the memory that
- * the change will need, the caller fills it, run changes the mappings, end gives back what a
- * failure left unused.
+ * A change of the mappings of a client's pages, done completely or not at all. memory_plan_begin
+ * takes all the memory that the change will need, the caller fills it, memory_plan_run changes the
+ * mappings, and memory_plan_end frees what a failure left unused.
  *
  * Owner: the caller's stack. Thread: the worker's.
  */
@@ -13,7 +13,7 @@
 
 struct memory_move {
     uint32_t page;
-    struct dev_chunk *from, *to; /* NULL: shows nothing */
+    struct dev_chunk *from, *to; /* NULL: unmapped */
 };
 
 struct memory_plan {
@@ -26,14 +26,15 @@ struct memory_plan {
     struct dev_chunk **scratch;
 };
 
-/* Room for `moves`, and so many new chunks and granules of host memory. End follows in any case. */
+/* Makes room for `moves`, `made` new chunks and `hosts` granules of host memory. Call
+ * memory_plan_end in any case. */
 int memory_plan_begin(struct memory_plan *plan, struct memory *m, uint32_t moves, uint32_t made,
                       uint32_t hosts);
-/* The page is to show this chunk (NULL: none). Where it does already, nothing is planned. */
+/* Plans to map the page to this chunk (NULL: none). Plans nothing where it is so already. */
 void memory_plan_add(struct memory_plan *plan, uint32_t page, struct dev_chunk *to);
-/* On failure every page shows what it showed before. */
+/* On failure every page is mapped as before. */
 int memory_plan_run(struct memory_plan *plan);
-/* Returns `err`; when it is one, the new chunks and host memory are given back. */
+/* Returns `err`; if it is an error, frees the new chunks and host memory. */
 int memory_plan_end(struct memory_plan *plan, int err);
 
 #endif

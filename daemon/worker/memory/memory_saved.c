@@ -13,7 +13,7 @@
 #include "daemon/worker/memory/memory_entry.h"
 #include "daemon/worker/memory/memory_state.h"
 
-/* Of each page in the estate: the spare's number and this, or 0: it had no bytes. */
+/* The word of each page in the recovery state: the spare's number, or 0: the page had no bytes. */
 #define SAVED_WORD(id) ((id) << 1 | 1u)
 
 static _Atomic uint64_t *words_of(const struct memory *m, struct memory_estate *e) {
@@ -22,7 +22,7 @@ static _Atomic uint64_t *words_of(const struct memory *m, struct memory_estate *
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* Where a page's bytes are: in a chunk, in host memory, or there are none. */
+/* The place of a page's bytes: a chunk, host memory, or none. */
 struct source {
     const struct dev_chunk *chunk;
     const void *host;
@@ -46,7 +46,7 @@ static struct source source_of(const struct memory *m, const struct page *p) {
     }
 }
 
-/* It may be the page's memory itself, since it went back to that. */
+/* `host` may be the page's memory itself, since the client went back to the copies. */
 static int fill(const struct memory *m, void *host, const struct source *from) {
     if (from->chunk) return m->ops->chunk_save(m->dev, host, from->chunk);
     if (from->host != host) memcpy(host, from->host, m->granule);
@@ -56,7 +56,7 @@ static int fill(const struct memory *m, void *host, const struct source *from) {
 static int save_page(struct memory *m, uint32_t i, bool *had) {
     const struct source from = source_of(m, &m->pages[i]);
     *had = from.chunk || from.host;
-    if (!*had) { /* nor may an earlier worker's word be taken for it */
+    if (!*had) { /* no earlier worker's word may stay valid */
         atom_store_relaxed(&words_of(m, m->estate)[i], 0);
         return 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's segments, and the pages that show them.
+ * A client's segments, and the pages that map them.
  */
 #include "daemon/worker/memory/memory_segment.h"
 
@@ -47,7 +47,7 @@ static void give_number(struct memory *m, uint32_t id, struct holding *h, struct
     m->held += s->count;
 }
 
-/* 0: not so many, or not whole ones. */
+/* 0: too many granules, or not whole ones. */
 static uint64_t count_granules(const struct memory *m, uint64_t bytes) {
     uint64_t count = bytes / m->granule;
     return bytes % m->granule || count > m->page_count ? 0 : count;
@@ -92,7 +92,7 @@ int memory_segment_open(struct memory *m, uint32_t id, struct segment *s) {
     return 0;
 }
 
-/* Of a lane's segment all is there. */
+/* A segment of a lane is always complete. */
 int memory_segment_fetch(struct memory *m, uint32_t id, uint32_t most) {
     struct holding *h = find(m, id);
     uint64_t moved;
@@ -139,7 +139,7 @@ uint32_t memory_segments_drop_ahead(struct memory *m, uint32_t most) {
     return done;
 }
 
-/* What a page shows may be written to, and is not closed. */
+/* Skips a segment with pages: it may be written to, and is not closed. */
 uint32_t memory_segment_drop_ahead(struct memory *m, uint32_t id, uint32_t most) {
     struct holding *h = find(m, id);
     return h && h->segment && !h->pages ? drop_ahead(h, most) : 0;
@@ -161,7 +161,7 @@ static void show_page(struct memory *m, struct page *p, struct holding *h, uint3
     p->slot = index;
     p->holding = h;
     h->pages++;
-    m->next_page = 0; /* should it have to come in */
+    m->next_page = 0; /* it may have to be moved in */
     memory_note(m, (uint32_t)(p - m->pages), p);
 }
 
@@ -193,7 +193,8 @@ int memory_segment_show(struct memory *m, uint32_t id, uint64_t from, uint64_t a
                    : show_segment(m, h, at, first, count);
 }
 
-/* The segment that all of these pages, and no others, are: shared before; NULL: they are not. */
+/* The segment that consists of exactly these pages, because they were shared before; NULL: there is
+ * none. */
 static struct segment *shared_before(const struct memory *m, uint32_t first, uint32_t count) {
     const struct holding *h = m->pages[first].holding;
     for (uint32_t i = 0; i < count; i++) {
@@ -209,7 +210,7 @@ static bool all_private(const struct memory *m, uint32_t first, uint32_t count) 
     return true;
 }
 
-/* The pages go on showing the same chunks, which are the segment's from now on. */
+/* Makes a segment of the pages' chunks; the pages stay mapped to them. */
 static int adopt_pages(struct memory *m, uint32_t first, uint32_t count, uint32_t uid,
                        struct segment **out) {
     struct holding *h = memory_holding_make(m, &m->holdings);

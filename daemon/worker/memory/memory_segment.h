@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a client holds of segments (segment.h), by numbers that it chooses, and the pages of its
- * persistent window that show them. What it holds counts as persistent memory, shown or not, once
- * for each number. Pages of its own that it shares become a segment without a number, which it
+ * A client's segments (segment.h), by numbers that it chooses, and the pages of its persistent
+ * window that map them. Held segments count as persistent memory, mapped or not, once for each
+ * number. A client that shares its own pages turns them into a segment without a number, which it
  * holds as long as they are backed.
  *
- * A segment of the lane is slots there, for the ephemeral window and this client alone, and counts
- * as ephemeral. A page that is kept has a copy, and shows the segment no longer.
+ * A segment of the lane consists of slots there, for the ephemeral window and this client alone,
+ * and counts as ephemeral. A page of it that is kept gets a copy, and leaves the segment.
  *
  * Owner, thread, errors, and what may be in flight: memory.h.
  */
@@ -20,42 +20,43 @@ struct list;
 struct memory;
 struct segment;
 
-/* New, of whole granules, zero-filled; or one that there is. It is there when it was fetched.
- * -EEXIST: the number is in use; -EBUSY: it is swapped out. */
+/* make: a new segment of whole granules, zero-filled. open: an existing one. Its memory is present
+ * after memory_segment_fetch. -EEXIST: the number is in use; -EBUSY: the client is swapped out. */
 int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t uid);
 int memory_segment_open(struct memory *m, uint32_t id, struct segment *s);
-/* So many granules at most of one that was made or opened come to the device, until it is `whole`;
- * of who is swapped out they come with the rest. On failure it is closed, or fetched again. */
+/* Moves at most `most` granules of a segment that was made or opened to the device, until
+ * memory_segment_whole is true. For a client that is swapped out they come with its other memory.
+ * After a failure the caller closes the segment, or fetches again. */
 int memory_segment_fetch(struct memory *m, uint32_t id, uint32_t most);
 bool memory_segment_whole(const struct memory *m, uint32_t id);
-/* New, of the lane: shows what the lane's latest user left, as memory_back. ERR_NO_MEMORY: without
- * a lane; -EEXIST. */
+/* Makes a segment of the lane. As with memory_back, it has the bytes of the lane's latest user.
+ * ERR_NO_MEMORY: without a lane; -EEXIST. */
 int memory_segment_make_lane(struct memory *m, uint32_t id, uint64_t bytes);
-/* -ENOENT; -EBUSY while pages show it. */
+/* -ENOENT; -EBUSY while pages map it. */
 int memory_segment_close(struct memory *m, uint32_t id);
 
-/* Its bytes from `from` on appear at `addr`: whole granules of the persistent window, or of the
- * ephemeral one if it is the lane's, none of them in use, else -EEXIST. memory_unback takes them
- * away. -EINVAL when it is shorter, or in the other window; -ENOENT; -EBUSY: it is not whole. */
+/* Maps its bytes from `from` on at `addr`: unused whole granules of the persistent window, or of
+ * the ephemeral one for a segment of the lane, else -EEXIST. memory_unback unmaps them. -EINVAL
+ * when it is shorter, or in the other window; -ENOENT; -EBUSY: it is not whole. */
 int memory_segment_show(struct memory *m, uint32_t id, uint64_t from, uint64_t addr,
                         uint64_t bytes);
 
-/* segment_drop_ahead: of all that it holds, before memory_destroy and when no page is left; of one,
- * which is closed next, and not found any more. How many granules there were. */
+/* Apply segment_drop_ahead: to all its segments, before memory_destroy and when no page is left; or
+ * to one that will be closed next, and is no longer found. Return the number of granules. */
 uint32_t memory_segments_drop_ahead(struct memory *m, uint32_t most);
 uint32_t memory_segment_drop_ahead(struct memory *m, uint32_t id, uint32_t most);
 
-/* The segment with this number; NULL: none, or the lane's. */
+/* The segment with this number; NULL: none, or a segment of the lane. */
 struct segment *memory_segment_find(const struct memory *m, uint32_t id);
-/* The one that these pages of its own are from now on: whole granules, with chunks of their own or
- * shared as a whole before, else -EINVAL. -EBUSY while swapped out. */
+/* Turns these pages of its own into a segment: whole granules, private or shared as a whole before,
+ * else -EINVAL. -EBUSY while swapped out. */
 int memory_segment_share(struct memory *m, uint64_t addr, uint64_t bytes, uint32_t uid,
                          struct segment **out);
 
-uint64_t memory_held(const struct memory *m); /* bytes that it holds by a number */
+uint64_t memory_held(const struct memory *m); /* bytes that it holds by number */
 
-/* For memory.c. The client holds no segment any more; or none of its lane, which it leaves, where
- * it has no page. */
+/* For memory.c. Drops all segments; or those of the lane, which the client leaves, where it has no
+ * page. */
 void memory_segment_drop_all(struct memory *m);
 void memory_segment_leave_lane(struct memory *m);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that goes elsewhere for a while: pages of the lane when a client loses its turn within an
- * iteration, private chunks when another job needs the room. The client does not run meanwhile, so
- * its pages of the lane stay mapped; private pages cannot, for their chunks go.
+ * Moves memory out and back: pages of the lane when a client loses its turn within an iteration,
+ * private chunks when another job needs the memory. The client does not run meanwhile, so its pages
+ * of the lane stay mapped. Private pages are unmapped, because their chunks are freed.
  */
 #include "daemon/worker/memory/memory_swap.h"
 
@@ -23,7 +23,7 @@ static uint32_t least(uint32_t a, uint32_t b) {
 
 /* ---- what is in the lane --------------------------------------------------------------------- */
 
-/* Its bytes are in the lane. */
+/* True when the slot is used and its bytes are in the lane. */
 static bool swap_in_lane(const struct slot *s) {
     return memory_slot_used(s) && s->state == SLOT_LANE;
 }
@@ -34,7 +34,7 @@ static int save_slots(const struct memory *m, const struct memory_plan *plan, bo
     int err = 0;
     for (uint32_t slot = 0; !err && n < count; slot++) {
         if (!swap_in_lane(&m->slots[slot])) continue;
-        if (memory_slot_own(m, slot)) /* else zeros, which is what it would see */
+        if (memory_slot_own(m, slot)) /* otherwise zeros, as the client would see */
             err = to_host ? m->ops->chunk_save(m->dev, plan->hosts[n], m->lane->chunks[slot])
                           : m->ops->chunk_copy(m->dev, plan->made[n], m->lane->chunks[slot]);
         n++;
@@ -71,7 +71,7 @@ static bool swap_elsewhere(const struct slot *s) {
     return memory_slot_used(s) && s->state != SLOT_LANE;
 }
 
-/* Until it is there, nothing is lost: what was spilled is still what counts. */
+/* The spilled bytes stay valid until the slot is restored, so nothing is lost. */
 static int restore_slot(struct memory *m, uint32_t slot) {
     struct slot *s = &m->slots[slot];
     const struct slot spilled = *s;
@@ -114,7 +114,7 @@ int memory_restore(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Of two copies of one that stopped half-way the wrong one goes. */
+/* Frees the unneeded one of two copies of segments that stopped half-way. */
 static void settle_segments(struct memory *m) {
     struct list *pos;
     list_each(pos, &m->holdings) segment_settle(list_entry(pos, struct holding, link)->segment);
@@ -135,7 +135,7 @@ static int step_segments(struct memory *m, uint32_t most, holding_step *step,
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-/* Behind the latest part's last, or from the beginning when it was on the way back. */
+/* Continues behind the latest part, or from the beginning when the direction changed. */
 static void turn(struct memory *m, bool out) {
     m->part = 0;
     if (m->turned_out == out) return;
@@ -148,7 +148,7 @@ static bool has_chunk(const struct slot *s) {
     return s->state == SLOT_SPILLED;
 }
 
-/* It has to go out, or to come in. */
+/* True for a page that has to go out, or to come in. */
 static bool moves(const struct memory *m, const struct page *p) {
     if (p->state == PAGE_SEGMENT) return p->mapped == m->turned_out;
     return p->state == (m->turned_out ? PAGE_PRIVATE : PAGE_SWAPPED);
@@ -160,13 +160,13 @@ static uint32_t find_page(const struct memory *m, uint32_t page) {
     return page;
 }
 
-/* What a part is about: so many pages from next_page on, of them with memory of their own, and so
- * many slots. */
+/* The extent of a part: pages from next_page on, those among them with memory of their own, and
+ * slots. */
 struct part {
     uint32_t pages, own, slots;
 };
 
-/* Those with memory of their own are counted, so that nobody looks for more. */
+/* Counts pages with memory of their own, so that the search ends early. */
 static uint32_t count_own(const struct memory *m) {
     return m->turned_out ? m->persistent - m->away : m->away;
 }
@@ -194,7 +194,7 @@ static struct part part_of(const struct memory *m, uint32_t most) {
     return k;
 }
 
-/* What goes is seen no longer. */
+/* Saves the chunks and plans to unmap their pages. */
 static int save_chunks(struct memory *m, struct memory_plan *plan, const struct part *k) {
     uint32_t n = 0, i = m->next_page;
     int err = 0;
@@ -230,7 +230,7 @@ static void let_slot_go(struct memory *m, uint32_t slot, void *host) {
     m->ops->chunk_destroy(m->dev, chunk);
 }
 
-/* They are unmapped: those of segments do not move any more. */
+/* Frees the chunks, whose pages are unmapped; pages of segments no longer move. */
 static void let_chunks_go(struct memory *m, const struct memory_plan *plan, const struct part *k) {
     uint32_t n = 0;
     while (n < k->own) {
@@ -264,7 +264,7 @@ int memory_swap_out(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
     return step_segments(m, most - m->part, memory_holding_out, moved_bytes);
 }
 
-/* Into the plan's new chunks; or what there is of a segment. */
+/* Loads pages into the plan's new chunks; pages of a segment get its present chunks. */
 static int load_pages(struct memory *m, struct memory_plan *plan, const struct part *k,
                       uint64_t *moved_bytes) {
     uint32_t i = m->next_page, n = 0;
@@ -309,7 +309,7 @@ static int pages_in(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
     return memory_plan_end(&plan, 0);
 }
 
-/* Segments first: their pages show what is there. */
+/* Segments come first, because their pages map the present chunks. */
 int memory_swap_in(struct memory *m, uint32_t most, uint64_t *moved_bytes) {
     *moved_bytes = 0;
     if (!m->swapped) return 0;

@@ -22,7 +22,7 @@ struct stream;
 struct point {
     uint32_t refs;
     bool done;
-    bool broken;            /* its client ended first: it is done, but earlier work is not */
+    bool broken;            /* the client ended first: the point is done, but earlier work is not */
     struct stream *waiters; /* streams that continue once it is done */
 };
 

@@ -33,7 +33,7 @@
 
 enum stream_state {
     STREAM_READY,
-    STREAM_OFFERED, /* its operation at `cursor` is with the scheduler */
+    STREAM_OFFERED, /* the operation at `cursor` is with the scheduler */
     STREAM_BLOCKED, /* some other event will kick it */
 };
 
@@ -53,8 +53,8 @@ struct stream {
     struct stream *parent; /* the stream of which it is an inner one; NULL: the client's own */
     struct body *body;     /* the body of which it is a lane; NULL: the client's own */
     const struct stream_place *place; /* the body's place */
-    struct choice *choice; /* of the conditional node at its cursor; NULL: there was none yet */
-    struct list active;    /* set.active */
+    struct choice *choice;      /* the conditional node at the cursor; NULL: there was none yet */
+    struct list active;         /* set.active */
     struct stream *next_waiter; /* in the only list that blocks it */
     struct dev_queue *queue;    /* NULL when the stream does not exist or its client is dead */
     struct op **ring;
