@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of backends. One that only tests use is never the default.
+ * The table of backends. A backend that only tests use is never the default.
  */
 #include "daemon/device/device.h"
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device seam: all that the worker asks of a GPU. A backend is a table of operations
+ * The device seam: all operations of a GPU that the worker uses. A backend is a table of operations
  * (struct dev_ops): a core that each has, and optional interfaces with headers of their own
  * (device_recovery.h and others). docs/architecture.md says what a new one needs. The backends are
- * a static table of names; the configuration or SALUS_DEVICE chooses, and only `cuda` and `soft`
- * are ever chosen by default.
+ * a static table of names; the configuration or SALUS_DEVICE chooses one, and only `cuda` and
+ * `soft` are ever chosen by default.
  *
- * Spaces: each client has an address space, that is the windows of wire_windows mapped in the
+ * Spaces: each client has an address space, which is the windows of wire_windows mapped in the
  * worker; a backend must let no operation of one space touch another's memory. Queues: in-order
  * streams of operations; the worker resolves every dependency across queues itself before it
  * submits.
  *
- * Threads: all calls come from one thread (the worker's), but for those that are said to run beside
- * it. These may take seconds and come from threads of the caller's, while the worker's goes on with
- * everything else: whatever reads images, and whatever a driver takes long for. One at a time is
- * about a module, and no other call about that module is made meanwhile. Completions are collected
- * by poll().
+ * Threads: all calls come from one thread (the worker's), except those marked "background". These
+ * may take seconds and come from other threads of the caller, while the worker's thread continues:
+ * they read images, or wait for a driver. Only one of them at a time concerns a module, and no
+ * other call about that module is made meanwhile. Completions are collected by poll().
+ *
  * Errors: 0, -errno or ERR_*.
  */
 #ifndef DAEMON_DEVICE_DEVICE_H
@@ -28,113 +28,118 @@
 #include "proto/cuda/description.h"
 
 struct dev;        /* an opened device */
-struct dev_space;  /* one client's view of it */
+struct dev_space;  /* one client's address space on it */
 struct dev_module; /* code and variables, loaded into a space */
 struct dev_func;   /* a kernel of a module */
 struct dev_queue;  /* an in-order stream of a space */
 struct dev_chunk;  /* granularity_bytes of physical memory */
 
-/* A part of the device's memory that outlived the process which made it. */
+/* A part of the device's memory that outlived the process that made it. */
 struct dev_kept {
-    uint64_t id; /* as chunk_id says */
+    uint64_t id; /* as chunk_id returns it */
     int fd;
 };
 
-/* How it is learnt that the device is through with something. */
+/* How the backend learns that the device has completed an operation. */
 enum dev_completion {
-    DEV_COMPLETION_WORDS,  /* that it writes */
-    DEV_COMPLETION_EVENTS, /* that are asked */
-    DEV_COMPLETION_AUTO    /* whatever is sooner */
+    DEV_COMPLETION_WORDS,  /* memory fences that the device writes */
+    DEV_COMPLETION_EVENTS, /* CUDA events that the backend queries */
+    DEV_COMPLETION_AUTO    /* whichever is faster */
 };
 
 struct dev_config {
     uint64_t memory_bytes; /* 0: the backend's default */
     uint32_t sm_count;     /* 0: default */
-    uint32_t threads;      /* software GPU: worker threads; 0: one a core */
-    uint32_t capability;   /* that it reports: 90 for 9.0; 0: default */
-    /* Software GPU: what a client's operations do depends on nothing but their order: they take
-     * turns of counted instructions, one thread of the device at a time for each client. */
+    uint32_t threads;      /* software GPU: worker threads; 0: one for each core */
+    uint32_t capability;   /* reported compute capability: 90 for 9.0; 0: default */
+    /* Software GPU: a client's results depend only on the order of its operations. They take turns
+     * of counted instructions, on one thread of the device at a time for each client. */
     bool deterministic;
     uint64_t kernel_timeout_ns; /* 0: none */
-    /* How long a kernel may run on after space_cancel, where nothing but the device's end ends one;
+    /* How long a kernel may run on after space_cancel, where only the device's end ends a kernel;
      * 0: for ever. */
     uint64_t cancel_timeout_ns;
-    /* Room for the reason of a failed open, beyond its error; NULL: none. */
+    /* Buffer for the reason of a failed open, besides its error; NULL: none. */
     char *why;
     size_t why_bytes;
-    const char *driver; /* cuda: as dlopen takes it; NULL: libcuda.so.1 */
-    uint32_t index;     /* which of the GPUs that are served; cuda: of the driver's, too, unless */
-    const char *device_id; /* which that is: its index or how its UUID begins; NULL: `index` */
+    const char *driver;    /* cuda: the driver's name for dlopen; NULL: libcuda.so.1 */
+    uint32_t index;        /* number among the served GPUs; cuda: also the driver's number, unless
+                              device_id is set */
+    const char *device_id; /* cuda: the GPU's index, or the beginning of its UUID; NULL: `index` */
     enum dev_completion completion; /* cuda */
-    bool subgrids;          /* cuda: kernels of the lower level go in parts, where they may */
-    uint32_t subgrid_waves; /* thousandths of a wave that a part has; 0: a wave */
-    /* Memory of a device that was opened before, as its memory_fd gave it; the caller's. What is in
-     * it stays, for chunk_adopt and others, until memory_settle. memory_bytes must be that
-     * device's, or 0; else open gives -EINVAL, as where there is no such thing. 0 or less: none. */
+    bool subgrids;                  /* cuda: split best-effort kernels into parts, where possible */
+    uint32_t subgrid_waves;         /* size of a part, in thousandths of a wave; 0: one wave */
+    /* Memory of an earlier opened device, as its memory_fd gave it; it stays the caller's. The
+     * bytes stay for chunk_adopt and others until memory_settle. memory_bytes must be that
+     * device's, or 0; otherwise, or without such an interface, open returns -EINVAL. 0 or less:
+     * none. */
     int memory_fd;
-    /* Parts of that memory that are not in memory_fd: a descriptor each, which stays the caller's,
-     * until open is back. */
+    /* Parts of that memory that are not in memory_fd, with a descriptor each. The descriptors stay
+     * the caller's and are needed until open returns. */
     const struct dev_kept *kept;
     uint32_t kept_count;
-    /* A part of the device's memory is new, and outlives this process as long as somebody holds
-     * what its descriptor names; `fd` is valid for the time of the call. On the worker's thread, in
-     * open and chunk_create. 0: somebody does; else the part ends with the process. NULL: nobody
-     * would. */
+    /* Called when a part of the device's memory is new. The part outlives this process while a
+     * process holds what its descriptor names; `fd` is valid during the call. Runs on the worker's
+     * thread, in open and chunk_create. 0: a process holds it; otherwise the part ends with this
+     * process. NULL: no part is held. */
     int (*keep)(void *arg, uint64_t id, int fd);
     void *keep_arg;
 };
 
-/* As slice_ns: at the end of a wave of a kernel's blocks, if it is not the last. */
+/* As slice_ns: at the end of a wave of a kernel's blocks, unless it is the last. */
 #define DEV_WAVES UINT64_MAX
 
 struct dev_info {
     char name[64];
     uint8_t uuid[16];
     bool has_index;
-    uint32_t index; /* with its driver, if it has one */
+    uint32_t index; /* number in its driver, if it has one */
     uint64_t memory_bytes, granularity_bytes;
     uint32_t sm_count, cc_major, cc_minor;
     uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm_bytes;
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
-    uint32_t levels;   /* of queue_level; 1: none */
-    uint64_t slice_ns; /* within which queue_still is heeded, or DEV_WAVES; 0 where there is none */
-    /* What NVIDIA's libraries are best told of the capability (130 for 13.0): they have PTX for
-     * devices that they do not know alone. 0: the truth. */
+    uint32_t levels; /* levels of queue_level; 1: no levels */
+    uint64_t
+        slice_ns; /* time within which queue_still takes effect, or DEV_WAVES; 0: it has none */
+    /* The CUDA version that NVIDIA's libraries are told instead of the capability (130 for 13.0):
+     * only for unknown devices do they use PTX. 0: the real capability. */
     uint32_t library_capability;
-    bool runs_code;     /* machine code, not PTX alone */
-    bool open_memory;   /* kernels of a space may reach the memory of others */
-    bool plain;         /* kernels neither launch, change, nor decide about the worker's graphs */
-    bool arrays;        /* its own: dev_ops.arrays is there. Else they are memory of the windows */
-    bool maps;          /* tensor maps are its own to write: dev_ops.native is there */
-    bool clusters;      /* dev_ops.native counts them: no other numbers tell how many it holds */
-    uint32_t share_sms; /* by steps of so many queue_share goes; 0: by each */
+    bool runs_code;   /* machine code, not only PTX */
+    bool open_memory; /* kernels of a space may reach the memory of others */
+    bool plain;       /* kernels neither launch, change, nor choose graphs of the worker */
+    bool arrays;      /* has arrays of its own: dev_ops.arrays. Otherwise arrays are memory of the
+                         windows */
+    bool maps;        /* writes tensor maps itself: dev_ops.native */
+    bool clusters;    /* dev_ops.native counts clusters: no other figures tell how many it holds */
+    uint32_t share_sms; /* step of queue_share in multiprocessors; 0: any number */
     bool whole;         /* queue_share has no effect: kernels may use all multiprocessors */
-    bool in_order;    /* deterministic: a client's operations are to be submitted in its order, each
-                         when all before it are complete or stalled */
-    bool coarse;      /* times are when it was seen, but where dev_op.timed asks */
-    bool host_hidden; /* but for its beginning, the host window, until host_show names it */
-    /* The roofline of the GPU that the device reports itself to be, which on the software GPU is
-     * not what its threads reach: thread instructions and bytes of global memory a second at the
-     * peak. 0: not known. */
+    bool in_order; /* deterministic: a client's operations must be submitted in its order, each when
+                      all before it are complete or stalled */
+    bool coarse;   /* times are those of noticing completion, except where dev_op.timed asks */
+    bool host_hidden; /* the host window is invisible, except for its beginning, until host_show
+                         names it */
+    /* The roofline of the GPU that the device reports to be, at its peak: thread instructions and
+     * bytes of global memory per second. On the software GPU, its threads do not reach these. 0:
+     * unknown. */
     uint64_t insts_s, bytes_s;
 };
 
-/* Addresses of a client, equal in both processes. `host_*` is already mapped by the caller. */
+/* Addresses of a client, equal in both processes. The caller has already mapped `host_*`. */
 struct dev_windows {
     uint64_t dev_base, alloc_bytes, module_bytes;
     uint64_t host_base, host_bytes;
-    uint64_t managed_bytes; /* last part of host_bytes: the backend's, for managed variables */
+    uint64_t managed_bytes; /* the last part of host_bytes, for the backend's managed variables */
 };
 
 struct dev_param {
     uint32_t offset, bytes;
 };
 
-/* What a kernel calls CUDA's device runtime for. */
-#define DEV_LAUNCHES_KERNELS 1u /* and whatever else it has, but for graphs */
+/* Uses of CUDA's device runtime by a kernel. */
+#define DEV_LAUNCHES_KERNELS 1u /* and anything else except graphs */
 #define DEV_LAUNCHES_GRAPHS 2u
-#define DEV_CALLS_PRINTF 4u /* it may, or what it launches */
+#define DEV_CALLS_PRINTF 4u /* it may, or the kernels that it launches may */
 #define DEV_CALLS_MALLOC 8u
 
 struct dev_func_info {
@@ -143,63 +148,64 @@ struct dev_func_info {
     uint32_t regs, shared_bytes, local_bytes, const_bytes, max_threads;
     uint32_t ptx_version, binary_version;
     uint32_t req_block[3];
-    uint32_t req_cluster[3]; /* blocks of a cluster; zeros: any */
+    uint32_t req_cluster[3]; /* size of a cluster in blocks; zeros: any */
     uint32_t max_cluster;    /* 0: any */
-    int must_cluster;        /* launches have to say how large */
+    int must_cluster;        /* launches must give the cluster size */
     uint32_t launches;       /* DEV_LAUNCHES_*, DEV_CALLS_* */
 };
 
 /* An operation in flight. Embedded in the worker's own; the backend fills the result. */
 struct dev_op {
-    struct dev_op *next; /* the backend's, while in flight; then poll's list */
+    struct dev_op *next; /* the backend's, while in flight; then links poll's list */
     int result;          /* 0 or ERR_* once complete */
-    /* Set before it is submitted: what follows is to be the device's own, though that cost calls.
-     * Once complete: whether it is. Without a meaning unless info.coarse. */
+    /* Set before submission: the times below must be the device's own, even if that costs calls.
+     * After completion: whether they are. Meaningless unless info.coarse. */
     bool timed;
-    /* Of one that ends because the device is lost: whether it may have begun, and if it is a kernel
-     * that may have been what did it, how many there are of these. */
+    /* For an operation that ends because the device is lost. `begun`: it may have begun.
+     * `suspects`: if it is a kernel that may have caused the loss, the number of such kernels. */
     bool begun;
     uint16_t suspects;
-    /* CLOCK_MONOTONIC. The device began with it, which is not when it was submitted or came to the
-     * head of its queue, and was through with it. It need not have run all the time between. */
+    /* CLOCK_MONOTONIC. start_ns: the device began the operation; this is not when it was submitted
+     * or came to the head of its queue. end_ns: the device completed it. It may have been suspended
+     * in between. */
     uint64_t start_ns, end_ns;
-    uint64_t busy_ns; /* device time it took: a half of the device for 2 ns is 1 ns */
-    /* Of a launch, summed over the grid, the same however it was run; 0: not counted. Instructions
-     * of each thread, without those whose guard was false; and global memory's traffic as profilers
-     * count it: 32 bytes for each sector that an instruction's lanes of a warp touch. */
+    uint64_t busy_ns; /* device time used: half of the device for 2 ns is 1 ns */
+    /* For a launch, summed over the grid, and independent of how it was run; 0: not counted.
+     * Instructions of each thread, without those whose guard was false. Traffic of global memory as
+     * profilers count it: 32 bytes for each sector that an instruction's lanes of a warp touch. */
     uint64_t thread_insts, memory_bytes;
     uint64_t fault_addr;  /* with ERR_ILLEGAL_ADDRESS and ERR_MISALIGNED */
-    char fault_text[160]; /* what happened, for people; empty when nothing */
+    char fault_text[160]; /* description of the fault, for people; may be empty */
 };
 
-/* The launch of a graph whose kernels may launch others, as these see it. The worker's. */
+/* The launch of a graph whose kernels may launch others, as the device sees it. Owned by the
+ * worker. */
 struct dev_graph {
-    uint64_t handle; /* of what it is a launch of, where kernels may launch that; else 0 */
+    uint64_t handle; /* handle of the launched graph, where kernels may launch it; else 0 */
 };
 
-/* How a kernel launches one. */
+/* The kinds of launch by a kernel. */
 enum dev_graph_order {
-    DEV_GRAPH_TAIL = 1,    /* when the graph that it is in is complete, and what that launched */
-    DEV_GRAPH_FORGET = 2,  /* now; it is complete before that graph is */
-    DEV_GRAPH_SIBLING = 3, /* now; it is complete before what that graph is in is */
+    DEV_GRAPH_TAIL = 1, /* when the kernel's graph, and all graphs that it launched, are complete */
+    DEV_GRAPH_FORGET = 2,  /* now; complete before the kernel's graph is */
+    DEV_GRAPH_SIBLING = 3, /* now; complete before the parent of the kernel's graph is */
 };
 
 struct dev_launch {
     struct dev_func *func;
     uint32_t grid[3], block[3];
-    uint32_t cluster[3]; /* blocks that run side by side; zeros: none do */
+    uint32_t cluster[3]; /* blocks in a cluster; zeros: no clusters */
     uint32_t shared_bytes;
     int cooperative;
     const void *params; /* copied by the call */
     uint32_t param_bytes;
-    struct dev_graph *graph; /* that it is part of, for as long as it runs; NULL: none */
+    struct dev_graph *graph; /* the graph that it is part of, valid while it runs; NULL: none */
 };
 
 struct dev_copy {
     uint64_t dst, src, width_bytes, height, depth;
     uint64_t dst_pitch, src_pitch, dst_slice, src_slice;
-    bool from_caller; /* src is memory of the caller's, which stays as it is until this is complete
-                       */
+    bool from_caller; /* src is the caller's memory, which does not change until this is complete */
 };
 
 struct dev_memset {
@@ -208,13 +214,13 @@ struct dev_memset {
     uint32_t elem_bytes;
 };
 
-/* How the backend speaks to a space's owner. Called from any of its threads. */
+/* Calls from the backend to a space's owner, on any of the backend's threads. */
 struct dev_space_ops {
     /* Output of printf (to_stderr 0) and assert (1) in kernels. */
     void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
-    /* A kernel of `from` launches the graph of this handle, whatever value that is; poll's thread
-     * is woken afterwards. 0; -EINVAL: there is none that could be launched so; -EAGAIN: it
-     * launched too many. NULL: there are no graphs that kernels may launch. */
+    /* A kernel of `from` launches the graph with this handle, which may have any value; poll's
+     * thread is woken afterwards. 0; -EINVAL: no graph can be launched so; -EAGAIN: it launched too
+     * many. NULL: kernels cannot launch graphs. */
     int (*graph)(void *arg, struct dev_graph *from, uint64_t handle, enum dev_graph_order how);
 };
 
@@ -232,21 +238,21 @@ struct dev_null_mode_ops;
 struct dev_settings_ops;
 struct dev_inflight_ops;
 
-/* A backend. Every backend has all operations of the core; an interface behind them is optional as
- * a whole: NULL where the device has no such thing, else complete. Each interface's header says
+/* A backend. Every backend has all operations of the core. Each interface after the core is
+ * optional as a whole: NULL where the device lacks it, else complete. The interface's header says
  * when it may be absent and what the worker does then. Operations that run for every launch, copy
- * or completion belong to the core: an interface costs one load more. */
+ * or completion belong to the core, because an interface costs one more load. */
 struct dev_ops {
-    const char *name; /* by which the configuration chooses it */
+    const char *name; /* the name in the configuration */
 
     /* ---- the device -------------------------------------------------------------------------- */
 
     int (*open)(struct dev **out, const struct dev_config *config);
     void (*close)(struct dev *dev);
     void (*info)(struct dev *dev, struct dev_info *out);
-    /* All that a job may ask of the device, as its driver answers it, whatever Salus makes of that.
-     * Called once, after open, on the worker's thread. A value that is in info, too, is the same
-     * there. The worker ends if description_check refuses the description. */
+    /* Stores all that a job may ask of the device, as its driver answers it, whether Salus uses it
+     * or not. Called once, after open, on the worker's thread. Values that info has too are the
+     * same there. The worker ends if description_check refuses the description. */
     void (*describe)(struct dev *dev, struct description *out);
 
     /* ---- completions ------------------------------------------------------------------------- */
@@ -260,14 +266,14 @@ struct dev_ops {
 
     /* ---- spaces ------------------------------------------------------------------------------ */
 
-    /* windows->dev_base is a wish: a device that has the window elsewhere stores its address. */
+    /* windows->dev_base is a wish: a device that places the window elsewhere stores its address. */
     int (*space_create)(struct dev *dev, struct dev_windows *windows,
                         const struct dev_space_ops *ops, void *arg, struct dev_space **out);
     /* Every queue must be idle. Unmaps and frees all that the space owns. */
     void (*space_destroy)(struct dev_space *space);
-    /* Running kernels of the space end at their next quantum with ERR_CANCELLED, queued operations
-     * complete with ERR_CANCELLED without running. Asynchronous; the completions come by poll().
-     * An image that is being read for the space, or will be, may end with ERR_CANCELLED. */
+    /* Cancels the space's work: running kernels end at their next quantum with ERR_CANCELLED, and
+     * queued operations complete with ERR_CANCELLED without running. Asynchronous; the completions
+     * come by poll(). Reading an image for the space, now or later, may end with ERR_CANCELLED. */
     void (*space_cancel)(struct dev_space *space);
 
     /* ---- memory ------------------------------------------------------------------------------ */
@@ -286,39 +292,41 @@ struct dev_ops {
     /* The caller guarantees that no operation of the space is in flight. -ENOENT when any place is
      * not mapped, with nothing unmapped. */
     int (*chunk_unmap)(struct dev_space *space, uint64_t addr, uint32_t count);
-    /* Whole chunks, at once; no operation that touches them is in flight. `host`:
+    /* Copies whole chunks synchronously; no operation that touches them is in flight. `host`:
      * granularity_bytes. */
     int (*chunk_copy)(struct dev *dev, struct dev_chunk *dst, const struct dev_chunk *src);
     int (*chunk_save)(struct dev *dev, void *host, const struct dev_chunk *chunk);
     int (*chunk_load)(struct dev *dev, struct dev_chunk *chunk, const void *host);
-    /* Fills chunks with zeros, whether they are mapped or not. The caller gives few at a time and
-     * waits for no more than these (a fill on a stream of the backend's own, on hardware). */
+    /* Fills chunks with zeros, whether they are mapped or not. The caller gives few at a time, and
+     * waits only for these (a fill on a stream of the backend's own, on hardware). */
     int (*chunk_clear)(struct dev *dev, struct dev_chunk *const *chunks, uint32_t count);
-    /* The present value of a cell of the space: 4 or 8 bytes, aligned, read as a whole while
-     * anybody may write them. ERR_ILLEGAL_ADDRESS when they are not backed. */
+    /* Reads the present value of a cell of the space: 4 or 8 bytes, aligned, in one access, while
+     * others may write it. ERR_ILLEGAL_ADDRESS when it is not backed. */
     int (*peek)(struct dev_space *space, uint64_t addr, uint32_t bytes, uint64_t *value);
     /* All physical memory in use: chunks and module memory. */
     uint64_t (*mem_used)(struct dev *dev);
 
     /* ---- modules ----------------------------------------------------------------------------- */
 
-    /* Beside. Makes a module of the space, which does not know of it yet and has given it no
-     * memory. `image`: fatbin, cubin or PTX, private to the caller, not kept. `capability`: the one
-     * for which its PTX is chosen; 0: the space's, or the only one of a device without settings. On
-     * failure `why` (>= 256 bytes) says why the image was refused, and NULL is stored. */
+    /* Background. Makes a module for the space, which does not know of it yet and gives it no
+     * memory yet. `image`: fatbin, cubin or PTX, private to the caller, not stored. `capability`:
+     * the one for which its PTX is chosen; 0: the space's, or the only one of a device without
+     * settings. On failure `why` (>= 256 bytes) says why the image was refused, and NULL is stored.
+     */
     int (*module_read)(struct dev_space *space, uint32_t capability, const void *image,
                        size_t bytes, struct dev_module **out, char *why, size_t why_bytes);
-    /* Gives the module the memory that its variables and kernels need of the space. ERR_NO_MEMORY
-     * and others, with `why` as above: then it has nothing. */
+    /* Allocates the space's memory that the module's variables and kernels need. On failure the
+     * module has none: ERR_NO_MEMORY and others, with `why` as above. */
     int (*module_place)(struct dev_module *module, char *why, size_t why_bytes);
-    /* Takes that memory back; the module is only to be freed. No launch of it may be in flight. */
+    /* Frees that memory; only module_free may follow. No launch of the module may be in flight. */
     void (*module_remove)(struct dev_module *module);
-    /* Beside. Frees a module that has nothing of its space, which may be gone. Accepts NULL. */
+    /* Background. Frees a module without memory in its space, which may no longer exist. Accepts
+     * NULL. */
     void (*module_free)(struct dev_module *module);
     uint32_t (*func_count)(struct dev_module *module);
     const char *(*func_name)(struct dev_module *module, uint32_t index);
-    /* Beside. ERR_NOT_FOUND; ERR_NO_BINARY for a kernel that has only machine code. Valid until the
-     * module is removed. On failure `why` has the reason for people, or is empty. */
+    /* Background. ERR_NOT_FOUND; ERR_NO_BINARY for a kernel that has only machine code. Valid until
+     * the module is removed. On failure `why` has the reason for people, or is empty. */
     int (*func_get)(struct dev_module *module, const char *name, struct dev_func **out,
                     struct dev_func_info *info, char *why, size_t why_bytes);
     int (*global_get)(struct dev_module *module, const char *name, uint64_t *addr, uint64_t *bytes);
@@ -331,8 +339,9 @@ struct dev_ops {
     void (*queue_destroy)(struct dev_queue *queue);
 
     /* Asynchronous. A negative return means that nothing was submitted and `op` will not complete.
-     * Arguments were validated by the caller against the windows and the function's limits; memory
-     * inside the windows that is not backed must still be caught here (ERR_ILLEGAL_ADDRESS). */
+     * The caller has validated arguments against the windows and the function's limits. The backend
+     * must still catch accesses to memory of the windows that is not backed (ERR_ILLEGAL_ADDRESS).
+     */
     int (*launch)(struct dev_queue *queue, const struct dev_launch *launch, struct dev_op *op);
     int (*copy)(struct dev_queue *queue, const struct dev_copy *copy, struct dev_op *op);
     int (*memset)(struct dev_queue *queue, const struct dev_memset *set, struct dev_op *op);

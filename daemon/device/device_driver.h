@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Optional interface of a device: it is reached through a driver. A driver can fail for good,
- * chooses addresses, has to be told of host memory, and tells exact times only when asked.
+ * chooses addresses, has to be told of host memory, and gives exact times only when asked.
  *
  * A backend without it (dev_ops.driver is NULL) computes in this process: it cannot be lost, has
  * all memory in the windows, sees all of the host window, and its times are exact. The worker then
  * skips these questions.
  *
- * Threads and errors: as device.h says.
+ * Threads and errors: see device.h.
  */
 #ifndef DAEMON_DEVICE_DEVICE_DRIVER_H
 #define DAEMON_DEVICE_DEVICE_DRIVER_H
@@ -15,20 +15,21 @@
 #include "daemon/device/device.h"
 
 struct dev_driver_ops {
-    /* 0 while the device works. Else ERR_*: it never will again in this process, whatever did it.
-     * All that was in flight has completed or does so with the next poll: first operations that had
-     * run to their end, then all others with ERR_DEVICE_LOST, except kernels of the one space that
-     * can have done it: they say what they did. */
+    /* 0 while the device works. Else ERR_*: it will not work again in this process, whatever the
+     * cause. All operations in flight have completed or do so with the next poll. First come
+     * operations that had run to their end, then all others with ERR_DEVICE_LOST. If only one space
+     * can have caused the loss, its kernels report their fault instead. */
     int (*lost)(struct dev *dev);
-    /* The range is memory of the space that lies outside its windows, as module variables do where
-     * the driver chooses their place. */
+    /* True for memory of the space outside its windows, such as module variables where the driver
+     * chooses their place. */
     bool (*space_owns)(const struct dev_space *space, uint64_t addr, uint64_t bytes);
-    /* Beside, one call at a time of a space. Its operations may touch this part of its host window
-     * from now on. Needed only with info.host_hidden; else they may touch all of it. */
+    /* Background, one call at a time for a space. Makes this part of the host window accessible to
+     * the space's operations. Needed only with info.host_hidden; otherwise all of it is accessible.
+     */
     int (*host_show)(struct dev_space *space, uint64_t addr, uint64_t bytes);
-    /* Its operations may touch this part already. */
+    /* True when operations of the space may access this part already. */
     bool (*host_shown)(const struct dev_space *space, uint64_t addr, uint64_t bytes);
-    /* Asks for the end_ns of `op`, the latest of the queue and not complete. Called only with
+    /* Requests the end_ns of `op`, the latest of the queue and not complete. Called only with
      * info.coarse. */
     void (*queue_time)(struct dev_queue *queue, struct dev_op *op);
 };

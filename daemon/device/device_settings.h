@@ -6,7 +6,7 @@
  * refuses a job or a module for another capability with -ENOTSUP. A limit that a job sets becomes
  * the one that the device's description has.
  *
- * Threads and errors: as device.h says.
+ * Threads and errors: see device.h.
  */
 #ifndef DAEMON_DEVICE_DEVICE_SETTINGS_H
 #define DAEMON_DEVICE_DEVICE_SETTINGS_H
@@ -14,13 +14,13 @@
 #include "daemon/device/device.h"
 
 struct dev_settings_ops {
-    /* The compute capability (90 for 9.0) that the space reports, and for which its modules are
-     * chosen. Called before the first of these. */
+    /* Sets the compute capability (90 for 9.0) that the space reports, and for which its modules
+     * are chosen. Called before its first module. */
     void (*space_capability)(struct dev_space *space, uint32_t capability);
-    /* A limit that its kernels find, by CUDA's number (CUlimit). ERR_NO_MEMORY; -EINVAL: the
+    /* Sets a limit for the space's kernels, by CUDA's number (CUlimit). ERR_NO_MEMORY; -EINVAL: the
      * resource that it bounds is in use. */
     int (*space_limit)(struct dev_space *space, uint32_t limit, uint64_t value);
-    /* Bytes of device memory that this limit takes more than today's, at most. */
+    /* The most device memory in bytes that this limit takes beyond the present one. */
     uint64_t (*space_limit_bytes)(const struct dev_space *space, uint32_t limit, uint64_t value);
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Optional interface of a device: divides its time and its multiprocessors among queues, by level,
- * by share, and by standing still. Where only some of these have an effect, info says so: levels is
+ * by share, and by suspending them. Where only some of these have an effect, info tells: levels is
  * 1, whole is set, slice_ns is 0.
  *
  * A backend without it (dev_ops.shares is NULL) runs all queues alike: the scheduler decides by
  * order alone, SM shares have no effect (info.whole), and no kernel is preempted.
  *
- * Threads and errors: as device.h says.
+ * Threads and errors: see device.h.
  */
 #ifndef DAEMON_DEVICE_DEVICE_SHARES_H
 #define DAEMON_DEVICE_DEVICE_SHARES_H
@@ -15,17 +15,17 @@
 #include "daemon/device/device.h"
 
 struct dev_shares_ops {
-    /* Operations of queues at level 1 are dispatched before those of level 0, where queues begin; a
-     * part of one that runs already runs to its end. At any time, also with operations in flight,
-     * which change their level with their queue. */
+    /* Sets the queue's level. Operations at level 1 are dispatched before those of level 0, where
+     * queues begin; a part of an operation that runs already runs to its end. Allowed at any time:
+     * operations in flight change their level with their queue. */
     void (*queue_level)(struct dev_queue *queue, uint32_t level);
-    /* Kernels of the queue that are launched from now on run on at most so many multiprocessors at
-     * a time, as far as the device can tell these apart: fewer, or the least that it knows; 0: on
-     * all, as it begins. */
+    /* Limits kernels of the queue that are launched from now on to `sms` multiprocessors at a time,
+     * as exactly as the device can: it may use fewer, or its smallest unit. 0: all, the initial
+     * value. */
     void (*queue_share)(struct dev_queue *queue, uint32_t sms);
-    /* Kernels of the queue stand still, or go on where they were. A kernel that runs stops at the
-     * end of its slice (slice_ns; or of the slice that the device has, where it goes wave by wave).
-     * Cancelled kernels do not stand still. At any time. */
+    /* Suspends or resumes the queue's kernels. A running kernel stops at the end of its slice
+     * (slice_ns; or the device's own slice, where it runs wave by wave). Cancelled kernels are not
+     * suspended. Allowed at any time. */
     void (*queue_still)(struct dev_queue *queue, bool still);
 };
 

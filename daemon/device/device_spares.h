@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Optional interface of a device: spares, host memory of the device's that outlives the process
- * with its memory. The worker swaps into spares and keeps savepoints in them. A device with it has
+ * with its memory. The worker swaps into spares and stores savepoints in them. A device with it has
  * dev_ops.recovery, too.
  *
  * A backend without it (dev_ops.spares is NULL) swaps into anonymous memory of the worker's. A job
- * of which something is swapped out then ends with its worker, and there are no savepoints.
+ * with swapped memory then ends with its worker, and there are no savepoints.
  *
- * Threads and errors: as device.h says.
+ * Threads and errors: see device.h.
  */
 #ifndef DAEMON_DEVICE_DEVICE_SPARES_H
 #define DAEMON_DEVICE_DEVICE_SPARES_H
@@ -15,12 +15,13 @@
 #include "daemon/device/device.h"
 
 struct dev_spares_ops {
-    /* granularity_bytes of zeros, for chunk_save and chunk_load; NULL: there are none left. */
+    /* A spare of granularity_bytes of zeros, for chunk_save and chunk_load; NULL: there are none
+     * left. */
     void *(*spare_make)(struct dev *dev);
     void (*spare_free)(struct dev *dev, void *host);
-    /* The number of a spare, as chunk_id's of a chunk; the two kinds of numbers are unrelated. */
+    /* The number of a spare, like chunk_id for a chunk; the two kinds of numbers are unrelated. */
     uint64_t (*spare_id)(const struct dev *dev, const void *host);
-    /* The spare of an earlier process with this number. Errors as of chunk_adopt. */
+    /* The spare of an earlier process with this number. Errors as for chunk_adopt. */
     int (*spare_adopt)(struct dev *dev, uint64_t id, void **out);
 };
 

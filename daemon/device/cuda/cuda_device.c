@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The real driver as a device: what the GPU says of itself, and the table of operations.
+ * The real driver as a device: the GPU's description, and the table of operations.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@
 #include "daemon/device/device_spares.h"
 #include "daemon/device/device_textures.h"
 
-/* Of what is free, for what the driver takes besides: code and variables of modules, local memory,
- * printf's buffer. */
+/* Part of the free memory for the driver's other needs: code and variables of modules, local
+ * memory, printf's buffer. */
 #define CUDA_KEEP_PART 16
 #define CUDA_KEEP_LEAST (256ull << 20)
 
@@ -51,13 +51,13 @@ struct dev {
     struct texts texts;
     struct dev_info info;
     struct times times;
-    CUstream stream; /* peeks, and what times go by */
-    uint64_t *cell;  /* where one arrives; pinned */
+    CUstream stream; /* for peeks and time stamps */
+    uint64_t *cell;  /* destination of a peek; pinned */
 };
 
 /* ---- what it is ------------------------------------------------------------------------------ */
 
-/* 0 for one that the driver does not know. What else it answers is an error, kept in `*err`. */
+/* 0 for an attribute that the driver does not know. Any other error is stored in `*err`. */
 static uint32_t attribute(struct dev *dev, CUdevice_attribute which, int *err) {
     int value = 0;
     CUresult r = dev->context.driver.cuDeviceGetAttribute(&value, which, dev->context.device);
@@ -92,7 +92,7 @@ static int describe_limits(struct dev *dev) {
     i->bytes_s = (uint64_t)i->mem_clock_khz * 1000 * (i->mem_bus_bits / 8) * 2; /* double rate */
     i->insts_s = (uint64_t)i->sm_count * 128 * i->clock_khz * 1000;
     if (!err && !(i->sm_count && i->cc_major && i->threads_per_sm && i->regs_per_sm))
-        err = ERR_DRIVER; /* nothing can be planned on it */
+        err = ERR_DRIVER; /* without these, nothing can be scheduled on it */
     return err;
 }
 
@@ -119,8 +119,8 @@ static int describe_granule(struct dev *dev) {
     return r || granule ? context_result(&dev->context, r) : ERR_DRIVER;
 }
 
-/* What is free now, or as much of it as was asked for. Not where memory of an earlier process's is
- * there still: that says how much it is (open_memory). */
+/* The free memory now, or as much as was asked for. Not used while memory of an earlier process
+ * still exists, which determines the size (open_memory). */
 static int describe_memory(struct dev *dev, uint64_t asked, char *why, size_t why_bytes) {
     uint64_t granule = dev->info.granularity_bytes;
     size_t free_bytes = 0, total = 0;

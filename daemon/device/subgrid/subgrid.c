@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel and the functions that it calls, instruction by instruction.
+ * Checks a kernel and the functions that it calls, instruction by instruction.
  */
 #include "daemon/device/subgrid/subgrid.h"
 
@@ -11,13 +11,14 @@
 #include "daemon/device/subgrid/subgrid_wait.h"
 
 #define CALLS_DEEP 8
-#define INSTS_MOST (1u << 20) /* with those of calls, as often as they are made */
-#define CALLEE 1              /* of a call's operands */
+#define INSTS_MOST (1u << 20) /* including those of called functions, once for each call */
+#define CALLEE 1              /* the operand of a call that names the function */
 
 struct look {
     const struct ptx_inst
-        *sees;     /* of the function: the latest that tells of other blocks, or in a call */
-    uint32_t left; /* instructions that are looked at still */
+        /* The function's latest instruction that observes other blocks, or a call with one. */
+        *sees;
+    uint32_t left; /* instructions that may still be checked */
     char *why;
     size_t why_bytes;
 };
@@ -29,7 +30,8 @@ static bool refuse(struct look *l, uint32_t line, const char *what, const char *
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Which differ in a part, or name what only the whole grid has; but for those that are replaced. */
+/* Names a register that differs in a part, or that belongs to the whole grid, except the replaced
+ * ones. */
 static const char *telling(enum ptx_sreg sreg) {
     switch ((int)sreg) {
     case PTX_SREG_GRIDID: return "%gridid";
@@ -42,12 +44,13 @@ static const char *telling(enum ptx_sreg sreg) {
     }
 }
 
-/* In kernels, not in what they call. */
+/* True for registers that are replaced in kernels, though not in called functions. */
 static bool is_replaced(enum ptx_sreg sreg) {
     return sreg >= PTX_SREG_CTAID_X && sreg <= PTX_SREG_NCTAID_Z;
 }
 
-/* What a block, a thread or the launch has: a second module has no other. */
+/* True for memory of a block, a thread or the launch, which the second module does not duplicate.
+ */
 static bool is_inner(const struct ptx_var *v) {
     return v->space == PTX_SHARED || v->space == PTX_LOCAL || v->space == PTX_PARAM;
 }
@@ -74,7 +77,7 @@ static bool may_have(struct look *l, const struct ptx_inst *i, const struct ptx_
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-/* Of clusters, of grids that begin before others end, and of what launches. */
+/* Names an instruction about clusters, overlapping grids, or launches. */
 static const char *of_whole_grid(const struct ptx_inst *i) {
     switch (i->op) {
     case PTX_OP_mapa:
@@ -98,7 +101,8 @@ static bool may_call(struct look *l, const struct ptx_inst *i, uint32_t depth) {
     return may_func(l, f, depth + 1);
 }
 
-/* A call that is done again does again what is in it. */
+/* Refuses a loop that may wait for another block. Repeating a call repeats the instructions in it.
+ */
 static bool may_wait(struct look *l, const struct subgrid_wait *w, const struct ptx_inst *i) {
     if (subgrid_wait_sees(w, i)) l->sees = i;
     if (!l->sees || !subgrid_wait_again(w, i)) return true;

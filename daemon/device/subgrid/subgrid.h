@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which kernels may be launched in parts, each of some of the grid's blocks, one behind the other:
- * those that cannot tell. A part is a grid of its own, so that its blocks are not there together
- * with those of others, and it is made from a second module, where its first block's index and the
- * size of the whole grid are more parameters (subgrid_rewrite.h). What a kernel could see of that,
- * or have twice by it, is refused.
+ * Finds the kernels that may be launched in parts, one after the other, because they cannot tell
+ * the difference. A part is a grid of its own with some of the grid's blocks, so its blocks never
+ * run together with those of other parts. It is made from a second module, where its first block's
+ * index and the size of the whole grid are additional parameters (subgrid_rewrite.h). A kernel is
+ * refused if it could notice that, or would have something twice.
  *
  * Threads: any; the function is read only.
  */
@@ -16,15 +16,17 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
-#define SUBGRID_PARAMS 6u /* of 4 bytes each: x, y and z of the first block, then of the grid */
-/* Of the kernel's own parameters: with ours they are no more than what every driver takes. */
+#define SUBGRID_PARAMS \
+    6u /* of 4 bytes each: x, y and z of the first block, then those of the grid */
+/* Limit for the kernel's own parameters: with ours they fit what every driver takes. */
 #define SUBGRID_PARAM_BYTES (4096u - 4 * SUBGRID_PARAMS)
 
-/* False: it may not, with `why` (>= 160 bytes) for people. How it is launched is not asked: not as
- * a cluster, nor cooperatively, nor as part of a graph that it may change. */
+/* False: the kernel may not be split, with `why` (>= 160 bytes) for people. The launch is not
+ * checked here: it must not use clusters, be cooperative, or be part of a graph that the kernel may
+ * change. */
 bool subgrid_may(const struct ptx_func *kernel, char *why, size_t why_bytes);
 
-/* Where its parts find these, behind parameters of so many bytes. */
+/* Offset of our parameters behind `param_bytes` of the kernel's own. */
 static inline uint32_t subgrid_param_at(uint32_t param_bytes) {
     return (param_bytes + 3) & ~3u;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text is gone through word by word, as a list of what is left out and what is put in; the rest
- * is copied as it stands. In a body, each read of %ctaid or %nctaid becomes one of a register that
- * holds what it is in the whole grid. What comes out is parsed again.
+ * Reads the text word by word, leaves parts out and inserts others; the rest is copied unchanged.
+ * In a body, each read of %ctaid or %nctaid becomes a read of a register with the value in the
+ * whole grid. The result is parsed again.
  */
 #include "daemon/device/subgrid/subgrid_rewrite.h"
 
@@ -21,12 +21,12 @@
 struct rewriting {
     const struct ptx_module *m;
     bool *kept;              /* [m->func_count] */
-    const char *begin, *end; /* of the text */
+    const char *begin, *end; /* the text's bounds */
     struct ptx_lex lex;
-    struct ptx_token tok; /* at hand */
-    const char *copied;   /* up to there */
+    struct ptx_token tok; /* the current token */
+    const char *copied;   /* the text is copied up to there */
     struct buf out;
-    char name[24]; /* begins all that is put in */
+    char name[24]; /* prefix of all inserted names */
     char *why;
     size_t why_bytes;
     int err;
@@ -65,13 +65,13 @@ static bool at_word(const struct rewriting *r, const char *name) {
     return r->tok.kind == PTX_TOK_WORD && is_text(&r->tok, name);
 }
 
-/* Where the word at hand begins. */
+/* The beginning of the current token. */
 static const char *here(const struct rewriting *r) {
     bool inside = r->tok.kind == PTX_TOK_DOT || r->tok.kind == PTX_TOK_STRING;
     return r->tok.text - inside;
 }
 
-/* Behind it, or behind what closes it. */
+/* Skips to behind the current token, or behind its closing bracket. */
 static void skip_nested(struct rewriting *r, char open, char close) {
     uint32_t depth = 0;
     do {
@@ -82,7 +82,7 @@ static void skip_nested(struct rewriting *r, char open, char close) {
     } while (depth && !at_end(r));
 }
 
-/* Behind the semicolon. */
+/* Skips to behind the semicolon. */
 static void skip_statement(struct rewriting *r) {
     while (!at_end(r) && !at(r, ';'))
         next(r);
@@ -96,7 +96,7 @@ static void copy_to(struct rewriting *r, const char *to) {
     r->copied = to;
 }
 
-/* From there to the word at hand it is left out; a blank keeps the words apart. */
+/* Leaves out the text from there to the current token; a blank keeps the words apart. */
 static void leave_out(struct rewriting *r, const char *from) {
     copy_to(r, from);
     r->copied = here(r);
@@ -113,10 +113,10 @@ static const struct ptx_func *func_at(struct rewriting *r) {
     return f;
 }
 
-/* As the parameters are called, and the registers. */
+/* Suffixes of the inserted parameters and registers. */
 static const char *const added[SUBGRID_PARAMS] = {"x", "y", "z", "nx", "ny", "nz"};
 
-/* Behind the name, of which the list of parameters may be missing. */
+/* Adds parameters behind the name; the list of parameters may be missing. */
 static void add_params(struct rewriting *r, const struct ptx_func *f) {
     bool list = at(r, '(');
     for (uint32_t depth = 0; list && !at_end(r); next(r)) {
@@ -133,7 +133,7 @@ static void add_params(struct rewriting *r, const struct ptx_func *f) {
     if (list) next(r);
 }
 
-/* At the first word of a body. */
+/* Adds registers at the first word of a body. */
 static void add_registers(struct rewriting *r) {
     copy_to(r, here(r));
     buf_printf(&r->out, "\n.reg .b32 %%%s_o;\n", r->name);
@@ -157,7 +157,8 @@ static void replace_place(struct rewriting *r) {
     r->copied = here(r);
 }
 
-/* .loc 1 10 3, function_name $L__info_string0+4, inlined_at 1 20 3: its sections are left out. */
+/* .loc 1 10 3, function_name $L__info_string0+4, inlined_at 1 20 3: leaves out references to
+ * sections. */
 static void leave_location(struct rewriting *r) {
     const char *from = here(r);
     next(r);
@@ -174,7 +175,7 @@ static void leave_location(struct rewriting *r) {
     leave_out(r, from);
 }
 
-/* At '{'. */
+/* Copies a body; the current token is '{'. */
 static void body(struct rewriting *r, bool entry) {
     uint32_t depth = 1;
     next(r);
@@ -193,7 +194,7 @@ static void body(struct rewriting *r, bool entry) {
     if (depth) fail(r, -ENOTSUP, "its PTX ends too early");
 }
 
-/* .maxntid and others, up to the body, or behind what ends a declaration: false. */
+/* Reads .maxntid and others, up to the body. False: it is a declaration, and is read to its end. */
 static bool head_rest(struct rewriting *r) {
     while (!at_end(r) && !at(r, '{') && !at(r, ';')) {
         bool pragma = at_dot(r, "pragma");
@@ -209,7 +210,7 @@ static bool head_rest(struct rewriting *r) {
     return defined;
 }
 
-/* At .entry or .func; `from`: where it begins, with its linkage. */
+/* Handles .entry or .func; `from`: its beginning, with its linkage. */
 static void function(struct rewriting *r, const char *from) {
     bool entry = at_dot(r, "entry");
     next(r);
@@ -222,7 +223,7 @@ static void function(struct rewriting *r, const char *from) {
     const struct ptx_func *f = func_at(r);
     if (!f) return;
     next(r);
-    struct rewriting before = *r; /* what follows may be a declaration, which entries do not need */
+    struct rewriting before = *r; /* a declaration may follow, which entries do not need */
     bool defined = head_rest(r), keep = r->kept[f->index] && (defined || !entry);
     if (!keep) {
         if (defined) skip_nested(r, '{', '}');
@@ -254,7 +255,7 @@ static void leave_section(struct rewriting *r, const char *from) {
     leave_out(r, from);
 }
 
-/* Its sections would be wanted. */
+/* A module for a debugger would need its sections. */
 static void target(struct rewriting *r) {
     do {
         next(r);
@@ -301,7 +302,7 @@ static uint32_t choose(struct rewriting *r) {
     return count;
 }
 
-/* One that the text has not. */
+/* Chooses a name that the text does not contain. */
 static void choose_name(struct rewriting *r) {
     for (uint32_t i = 0; i < NAMES_TRIED; i++) {
         snprintf(r->name, sizeof(r->name), "subgrid%u", i);

@@ -7,7 +7,7 @@
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* As differences from one instruction to the next. */
+/* Stores differences from one instruction to the next. */
 static void note_jump(struct subgrid_wait *w, uint32_t from, int32_t to) {
     if (to < 0 || (uint32_t)to > from) return;
     w->loops[to]++;
@@ -49,7 +49,7 @@ static void find_uses(struct subgrid_wait *w) {
     }
 }
 
-/* Its own is the only operand that names it. */
+/* True when only this operand names the register. */
 static bool is_unread(const struct subgrid_wait *w, const struct ptx_operand *o) {
     if (o->kind == PTX_OPND_NONE) return true;
     return o->kind == PTX_OPND_REG && o->reg >= 0 && w->uses[o->reg] == 1;
@@ -67,7 +67,8 @@ bool subgrid_wait_sees(const struct subgrid_wait *w, const struct ptx_inst *i) {
     static const char *const loads[] = {".volatile", ".relaxed", ".acquire", ".mmio", ".cv"};
     static const char *const fences[] = {".gl", ".gpu", ".sys"};
     if (i->space == PTX_SHARED || i->space == PTX_LOCAL || i->space == PTX_PARAM) return false;
-    if (strstr(i->text, ".cta")) return false; /* with others it is a race, and sees nothing */
+    if (strstr(i->text, ".cta"))
+        return false; /* with other blocks it would be a race, and observes nothing */
     if (i->op == PTX_OP_ld || i->op == PTX_OP_ldu) return has_word(i, loads, 5);
     if (i->op == PTX_OP_atom) return !is_unread(w, ptx_operand_at(i, 0));
     return (i->op == PTX_OP_fence || i->op == PTX_OP_membar) && has_word(i, fences, 3);

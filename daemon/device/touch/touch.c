@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel gone through for all its threads at once. At a place that several paths come to, what
- * holds on either goes on; the place that is earliest in the text is gone on from first, so that a
- * loop goes round while its end gathers. When that has taken too long, what the heads of loops
- * hold is gathered, too, until it grows no more.
+ * Interprets a kernel for all its threads at once. Where several paths meet, their states are
+ * joined. The place earliest in the text continues first, so that a loop is repeated while its
+ * exits are joined. After too many steps, the states at the heads of loops are widened too, until
+ * they grow no more.
  */
 #include "daemon/device/touch/touch.h"
 
@@ -15,7 +15,7 @@
 #include "daemon/device/touch/touch_access.h"
 #include "daemon/device/touch/touch_compute.h"
 
-#define STEPS_ROUND (1u << 20) /* instructions, and registers as they are copied: some 20 ms */
+#define STEPS_ROUND (1u << 20) /* instructions, and copied registers: some 20 ms */
 #define STEPS_MOST (4u << 20)
 #define REGS_A_STEP 4
 #define INSTS_MOST (1u << 18)
@@ -24,11 +24,11 @@ struct path {
     struct touch_walk walk;
     uint32_t *pred_of, pred_count;
     uint8_t *is_target;           /* [inst_count + 1] */
-    uint8_t *gathered;            /* how often */
-    struct touch_state **waiting; /* to be gone on with from there */
-    struct touch_state **held;    /* all that came to the head of a loop since STEPS_ROUND */
+    uint8_t *gathered;            /* number of times */
+    struct touch_state **waiting; /* states to continue from there */
+    struct touch_state **held; /* the join of all states at the head of a loop since STEPS_ROUND */
     uint64_t steps;
-    uint32_t first; /* nothing is waiting before it */
+    uint32_t first; /* no state waits before it */
 };
 
 static void fail(struct path *p, int err) {
@@ -48,7 +48,7 @@ static void spend_state(struct path *p) {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* The state is the path's from now on. */
+/* Adds the state, which the path owns from now on. */
 static void wait_at(struct path *p, struct touch_state *s, uint32_t at) {
     struct touch_state **place = &p->waiting[at];
     if (at < p->first) p->first = at;
@@ -61,12 +61,12 @@ static void wait_at(struct path *p, struct touch_state *s, uint32_t at) {
     free(s);
 }
 
-/* What was there before goes on once more, with this. */
+/* Widens the state at the head of a loop, which continues once more if it grew. */
 static void gather(struct path *p, struct touch_state *s, uint32_t at) {
     struct touch_state **held = &p->held[at];
     bool first = !*held;
     spend_state(p);
-    if (first) *held = s; /* what it says of equal registers may not hold of those to come */
+    if (first) *held = s; /* equalities of its registers may not hold in later states */
     bool grew = touch_state_widen(*held, s, p->gathered[at], &p->walk.next_id) || first;
     if (!first) free(s);
     p->gathered[at] += p->gathered[at] < UINT8_MAX;
@@ -90,8 +90,8 @@ static void go_to(struct path *p, struct touch_state *s, uint32_t from, int32_t 
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* What holds where the guard does, for those who go elsewhere by it; `s` is what holds where it
- * does not: NULL: then nobody goes on here. */
+/* Returns the state of threads whose guard holds, which branch; `*s` becomes the state of the
+ * others. NULL: there are none. */
 static struct touch_state *part(struct path *p, struct touch_state **s, const struct ptx_inst *i) {
     struct touch_state *there = *s;
     if (i->pred < 0) {
@@ -132,7 +132,7 @@ static void branch_by_table(struct path *p, struct touch_state *s, const struct 
     free(s);
 }
 
-/* True: it was one. `s` is what goes on behind it. */
+/* Returns true for a branch. `*s` becomes the state behind it. */
 static bool branch(struct path *p, struct touch_state **s, const struct ptx_inst *i) {
     bool leaves = i->op == PTX_OP_exit || i->op == PTX_OP_ret || i->op == PTX_OP_trap;
     if (!leaves && i->op != PTX_OP_bra && i->op != PTX_OP_brx) return false;
@@ -149,13 +149,13 @@ static bool branch(struct path *p, struct touch_state **s, const struct ptx_inst
 
 /* ---- going ----------------------------------------------------------------------------------- */
 
-/* Whether all threads' guards are false. */
+/* True when the guard is false in all threads. */
 static bool is_skipped(const struct touch_state *s, const struct ptx_inst *i) {
     return i->pred >= 0 &&
            s->preds[s->pred_of[i->pred]].truth == (i->pred_neg ? TOUCH_TRUE : TOUCH_FALSE);
 }
 
-/* From there to the next place that others come to as well. */
+/* Continues from there to the next place where paths meet. */
 static void go_on(struct path *p, struct touch_state *s, uint32_t at) {
     const struct ptx_func *f = p->walk.func;
     for (uint32_t begin = at; s && !p->walk.err && at < f->inst_count; at++) {
@@ -268,7 +268,7 @@ int touch_kernel(const struct ptx_func *kernel, const struct dev_launch *launch,
     }
     bool tainted = false, again;
     int err;
-    do { /* once more, if what was stored late may have been loaded early */
+    do { /* repeats if memory stored late may have been loaded early */
         struct path p = {.walk = {.func = kernel,
                                   .launch = launch,
                                   .inner_was = tainted,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where instructions read and write. Global memory is what matters; what a block has alone begins
- * anew with the launch.
+ * Determines where instructions read and write. Only global memory matters, because a block's own
+ * memory begins anew with the launch.
  */
 #include "daemon/device/touch/touch_access.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
@@ -15,15 +15,15 @@
 enum place {
     PLACE_GLOBAL, /* at the address */
     PLACE_VARIABLES,
-    PLACE_INNER, /* of the block, the thread or the launch */
-    PLACE_ANY,   /* it may be anywhere */
+    PLACE_INNER, /* memory of the block, the thread or the launch */
+    PLACE_ANY,   /* unknown */
 };
 
 static bool is_within(const struct touch_value *v, uint64_t bytes, uint64_t most) {
     return v->lo <= most && v->len <= most - v->lo && bytes <= most - v->lo - v->len;
 }
 
-/* By a generic address, or one of global memory. */
+/* The place of a generic address, or of one of global memory. */
 static enum place place_of(const struct touch_value *at, uint64_t bytes) {
     if (!at->var) return at->len > UINT64_MAX - bytes - at->lo ? PLACE_ANY : PLACE_GLOBAL;
     bool global = at->var->space == PTX_GLOBAL || at->var->space == PTX_CONST;
@@ -36,13 +36,13 @@ static bool is_inner(enum ptx_space space) {
     return space == PTX_SHARED || space == PTX_LOCAL || space == PTX_PARAM || space == PTX_CLUSTER;
 }
 
-/* [register + offset], [variable + offset], [number]. */
+/* The address in [register + offset], [variable + offset], [number]. */
 static struct touch_value address(struct touch_walk *w, const struct touch_state *s,
                                   const struct ptx_inst *i, const struct ptx_operand *o) {
     struct touch_value at = touch_number((uint64_t)o->offset, 64);
     if (o->kind != PTX_OPND_ADDR) {
         touch_refuse(w, i, NULL);
-    } else if (o->reg >= 0) { /* with an offset of its width */
+    } else if (o->reg >= 0) { /* with an offset of the register's width */
         if (touch_reg_bits(s->func, o->reg) != 64)
             touch_refuse(w, i, "has an address of 32 bits");
         else
@@ -88,7 +88,7 @@ static void note_write(struct touch_walk *w, const struct ptx_inst *i, const str
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
 
-/* Others may wait for it, or write it meanwhile. */
+/* True when others may wait for it, or write it meanwhile. */
 static bool is_strong(const struct ptx_inst *i) {
     static const char *const words[] = {".volatile", ".relaxed", ".acquire", ".release", ".mmio"};
     for (uint32_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
@@ -106,14 +106,14 @@ static uint64_t bytes_of(struct touch_walk *w, const struct ptx_inst *i) {
     return bytes ? bytes : 1;
 }
 
-/* Of the launch, as the kernel declares it. */
+/* True for a parameter of the launch, as the kernel declares it. */
 static bool is_parameter(const struct ptx_func *f, const struct ptx_var *v) {
     for (uint32_t k = 0; k < f->param_count; k++)
         if (f->params[k] == v) return true;
     return false;
 }
 
-/* One of so many bytes of which nothing is known. */
+/* An unknown loaded value of this type. */
 static struct touch_value loaded(const struct ptx_func *f, const struct ptx_operand *d,
                                  enum ptx_type t) {
     uint32_t have = touch_reg_bits(f, d->reg), bits = 8 * ptx_type_bytes(t);
@@ -145,7 +145,7 @@ static void load_number(struct touch_walk *w, struct touch_state *s, const struc
     touch_store(w, s, i, d, v);
 }
 
-/* What the launch was given is known. */
+/* Loads a parameter, whose value is known. */
 static void load_parameter(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {
     const struct ptx_operand *d = ptx_operand_at(i, 0), *a = ptx_operand_at(i, 1);
     enum ptx_type t = type_of(i);
@@ -191,7 +191,7 @@ static void store(struct touch_walk *w, struct touch_state *s, const struct ptx_
 
 /* ---- atomics --------------------------------------------------------------------------------- */
 
-/* In whatever order they come, the sum is the same. */
+/* True when the result does not depend on the order of operations. */
 static bool is_commutative(const struct ptx_inst *i) {
     char class = ptx_type_class(type_of(i));
     if (class != 'u' && class != 's' && class != 'b') return false;
@@ -206,7 +206,8 @@ static bool is_commutative(const struct ptx_inst *i) {
     }
 }
 
-/* All of the kernel's in shared memory do the same, so that it does not matter who is first. */
+/* True when all atomics of the kernel do the same, so that the order in shared memory does not
+ * matter. */
 static bool is_only_kind(const struct touch_walk *w, const struct ptx_inst *i) {
     for (uint32_t k = 0; k < w->func->inst_count; k++) {
         const struct ptx_inst *o = &w->func->insts[k];
@@ -215,7 +216,7 @@ static bool is_only_kind(const struct touch_walk *w, const struct ptx_inst *i) {
     return true;
 }
 
-/* What it gives is whatever others have made of it so far. */
+/* Handles an atomic; its result depends on what others have done so far. */
 static void atomic(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {
     const struct ptx_operand *a = ptx_operand_at(i, i->op == PTX_OP_atom);
     enum place place = PLACE_INNER;
@@ -233,7 +234,7 @@ static void atomic(struct touch_walk *w, struct touch_state *s, const struct ptx
 
 /* ---- others ---------------------------------------------------------------------------------- */
 
-/* From global to shared memory. */
+/* Handles copies from global to shared memory. */
 static void copy_async(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {
     static const char *const waits[] = {"cp.async.commit_group", "cp.async.wait_all",
                                         "cp.async.wait_group"};
@@ -251,7 +252,7 @@ static void copy_async(struct touch_walk *w, struct touch_state *s, const struct
     w->inner_tainted |= tainted;
 }
 
-/* Shared memory's; those of global memory are not looked into. */
+/* Handles matrix instructions on shared memory; those on global memory are refused. */
 static void matrix(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {
     bool loads = i->op == PTX_OP_ldmatrix || !strncmp(i->text, "wmma.load.", 10);
     bool stores = i->op == PTX_OP_stmatrix || !strncmp(i->text, "wmma.store.", 11);
@@ -265,7 +266,8 @@ static void matrix(struct touch_walk *w, struct touch_state *s, const struct ptx
         touch_store_any(w, s, i, ptx_operand_at(i, 0), tainted);
 }
 
-/* Between blocks, launches and the host; what orders threads of one block is nobody else's. */
+/* Refuses ordering between blocks, launches and the host. Ordering within one block is not visible
+ * outside. */
 static void order(struct touch_walk *w, const struct ptx_inst *i) {
     if (strcmp(i->text, "membar.cta") != 0 && !strstr(i->text, ".cta"))
         touch_refuse(w, i, "may order what others see of it");

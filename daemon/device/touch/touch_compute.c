@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arithmetic on what registers may hold. Of integers where kernels make addresses and conditions of
- * it; of all else the result is any number.
+ * Arithmetic on the possible values of registers. Results are computed for the integer operations
+ * that kernels use for addresses and conditions; other results may be any number.
  */
 #include "daemon/device/touch/touch_compute.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"
@@ -39,7 +39,7 @@ static void give_any(struct touch_walk *w, struct touch_state *s, const struct p
     touch_store_any(w, s, i, ptx_operand_at(i, 0), tainted || reads_tainted(s, i));
 }
 
-/* The flag of a carry is nobody's operand. */
+/* The carry flag is no operand, so its taint is tracked apart. */
 static void give_carried(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {
     bool takes = i->op == PTX_OP_addc || i->op == PTX_OP_subc || i->op == PTX_OP_madc;
     bool tainted = reads_tainted(s, i) || (takes && w->carry_tainted);
@@ -93,7 +93,7 @@ static struct touch_value field(struct touch_walk *w, const struct touch_state *
     return touch_and(&r, &mask, bits);
 }
 
-/* Whether it is one whose result is known; then that is in `out`. */
+/* True when the result is known; then `out` has it. */
 static bool integer(struct touch_walk *w, const struct touch_state *s, const struct ptx_inst *i,
                     enum ptx_type t, struct touch_value *out) {
     uint32_t bits = bits_of(t);
@@ -136,7 +136,7 @@ static void compute(struct touch_walk *w, struct touch_state *s, const struct pt
 
 /* ---- moves ----------------------------------------------------------------------------------- */
 
-/* {low, high} = one of 64 bits, and back. */
+/* Handles {low, high} = a 64-bit value, and the reverse. */
 static bool move_halves(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {
     const struct ptx_operand *d = ptx_operand_at(i, 0), *a = ptx_operand_at(i, 1);
     struct touch_value by = touch_number(32, 32), low, high;
@@ -172,7 +172,7 @@ static void move(struct touch_walk *w, struct touch_state *s, const struct ptx_i
     touch_store(w, s, i, d, v);
 }
 
-/* From one integer to another. */
+/* Converts one integer type to another. */
 static void convert(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {
     enum ptx_type to = type_of(i, 0), from = type_of(i, 1);
     const struct ptx_operand *d = ptx_operand_at(i, 0);
@@ -188,7 +188,7 @@ static void convert(struct touch_walk *w, struct touch_state *s, const struct pt
     touch_store(w, s, i, d, v);
 }
 
-/* What stands for addresses that are not global memory's. */
+/* Variables that stand for addresses outside global memory. */
 static const struct ptx_var shared_memory = {.space = PTX_SHARED, .name = "shared memory"};
 static const struct ptx_var constant_memory = {.space = PTX_CONST, .name = "constants"};
 
@@ -232,7 +232,7 @@ static void choose(struct touch_walk *w, struct touch_state *s, const struct ptx
 
 struct sides {
     __int128 alo, ahi, blo, bhi;
-    __int128 least, most; /* of the type */
+    __int128 least, most; /* limits of the type */
     uint32_t bits, aid, bid;
 };
 
@@ -243,7 +243,7 @@ static void add_bound(struct touch_pred *p, bool truth, uint32_t id, uint32_t bi
     if (lo <= hi) touch_pred_add(p, truth, &atom);
 }
 
-/* a < b; where it is false, a >= b. */
+/* a < b; if false, a >= b. */
 static struct touch_pred less(const struct sides *x) {
     struct touch_pred p = {0};
     if (x->ahi < x->blo) p.truth = TOUCH_TRUE;
@@ -273,7 +273,7 @@ static struct touch_pred equal(const struct touch_value *a, const struct touch_v
     if (a->var) return p;
     touch_pred_add(&p, true, &(struct touch_atom){b->lo, b->len, a->id, x->bits});
     touch_pred_add(&p, true, &(struct touch_atom){a->lo, a->len, b->id, x->bits});
-    if (!b->len) /* all but that one */
+    if (!b->len) /* any number but that one */
         add_bound(&p, false, a->id, x->bits, (__int128)b->lo + 1,
                   (__int128)b->lo + touch_mask(x->bits));
     if (!a->len)
@@ -326,7 +326,7 @@ static struct touch_pred combine(enum ptx_sub how, const struct touch_pred *a,
     return p;
 }
 
-/* p|q = (a compared with b) and c: q is that with the comparison turned round. */
+/* p|q = (a compared with b) and c: q uses the inverted comparison. */
 static void set_pred(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {
     enum ptx_type t = type_of(i, 0);
     const struct ptx_operand *d = ptx_operand_at(i, 0);
@@ -362,7 +362,7 @@ static bool on_preds(struct touch_walk *w, struct touch_state *s, const struct p
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Their results follow from their operands, of this lane or of others of its warp. */
+/* True when the results follow from the operands, of this lane or of others of its warp. */
 static bool is_pure(enum ptx_op op) {
     switch (op) {
     case PTX_OP_bfi:
@@ -414,7 +414,7 @@ static bool is_pure(enum ptx_op op) {
     }
 }
 
-/* Nothing that anybody sees. */
+/* True for instructions without a visible effect. */
 static bool is_nothing(const struct ptx_inst *i) {
     switch (i->op) {
     case PTX_OP_barrier:

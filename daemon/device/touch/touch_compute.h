@@ -7,7 +7,7 @@
 
 #include "daemon/device/touch/touch_walk.h"
 
-/* False: it is none of them. */
+/* False: it is another instruction. */
 bool touch_compute(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers and predicates of one place.
+ * Registers and predicates at one place.
  */
 #include "daemon/device/touch/touch_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_WATCHED 4  /* as it goes */
-#define ROUNDS_BOUNDED 16 /* from one number that another register holds to the next */
+#define ROUNDS_WATCHED 4  /* rounds without widening */
+#define ROUNDS_BOUNDED 16 /* rounds of widening to the next number that another register holds */
 
 /* ---- predicates ------------------------------------------------------------------------------ */
 
@@ -33,7 +33,7 @@ struct touch_pred touch_pred_not(const struct touch_pred *p) {
     return r;
 }
 
-/* Where it is false it is not known of which of them. */
+/* When the result is false, it is unknown which operand is. */
 struct touch_pred touch_pred_and(const struct touch_pred *a, const struct touch_pred *b) {
     struct touch_pred r = {.tainted = a->tainted || b->tainted};
     if (a->truth == TOUCH_FALSE || b->truth == TOUCH_FALSE) {
@@ -116,8 +116,8 @@ void touch_state_join(struct touch_state *into, const struct touch_state *other,
         into->preds[i] = touch_pred_either(&into->preds[i], &other->preds[i]);
 }
 
-/* The next number beyond `end` that another register holds, or is one short of: what a loop is
- * counted up or down to. */
+/* The next number beyond `end` that another register holds, or one before it: the probable limit of
+ * a loop. */
 static int64_t next_bound(const struct touch_state *s, uint32_t bits, int64_t end, bool up) {
     int64_t most = (int64_t)(touch_mask(bits) / 2), best = up ? most : -most - 1;
     for (uint32_t i = 0; i < s->func->reg_count; i++) {
@@ -130,7 +130,7 @@ static int64_t next_bound(const struct touch_state *s, uint32_t bits, int64_t en
     return best;
 }
 
-/* The ends that grew, as far as there is something to stop at; then all. */
+/* Widens the ends that grew to the next bound; then to all numbers. */
 static struct touch_value grown(const struct touch_state *s, const struct touch_value *old,
                                 const struct touch_value *now, uint32_t bits, bool all) {
     struct touch_value r = touch_either(old, now, bits);
@@ -143,7 +143,7 @@ static struct touch_value grown(const struct touch_state *s, const struct touch_
     return r;
 }
 
-/* Which registers hold the same, and what predicates say of them, is given up at once. */
+/* Equalities of registers, and implications of predicates, are dropped at once. */
 bool touch_state_widen(struct touch_state *into, const struct touch_state *other, uint32_t round,
                        uint32_t *next_id) {
     bool grew = false;

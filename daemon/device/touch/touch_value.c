@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs of numbers on a circle. After Navas and others, "Signedness-agnostic program analysis:
+ * Ranges of numbers on a circle. After Navas and others, "Signedness-agnostic program analysis:
  * precise integer bounds for low-level code" (2012).
  */
 #include "daemon/device/touch/touch_value.h"
@@ -39,7 +39,7 @@ struct touch_unsigned touch_as_unsigned(const struct touch_value *v, uint32_t bi
 
 struct touch_signed touch_as_signed(const struct touch_value *v, uint32_t bits) {
     uint64_t mask = touch_mask(bits), half = mask / 2 + 1;
-    uint64_t lo = (v->lo + half) & mask; /* from the least one on */
+    uint64_t lo = (v->lo + half) & mask; /* counted from the smallest number */
     bool whole = v->var || v->len > mask - lo;
     wide from = whole ? 0 : lo, to = whole ? mask : (wide)lo + v->len;
     return (struct touch_signed){(int64_t)(from - half), (int64_t)(to - half)};
@@ -112,8 +112,8 @@ static struct product signed_product(const struct touch_value *a, const struct t
     return r;
 }
 
-/* The low half is the same of either sign: the shorter run is as right as the other. Products of 64
- * bits without sign may not fit into what they are counted in: then they are not asked. */
+/* The low half is the same in either signedness, so the shorter range is used. Unsigned products of
+ * 64 bits may not fit into the wide type; then only the signed range is used. */
 struct touch_value touch_mul(const struct touch_value *a, const struct touch_value *b,
                              uint32_t bits) {
     struct product s = signed_product(a, b, bits), u;
@@ -166,7 +166,7 @@ struct touch_value touch_shr(const struct touch_value *a, const struct touch_val
     return tainted(r, a, by);
 }
 
-/* A number of bits cleared at the low end, and nothing else. */
+/* True for a number whose low bits are cleared, and no others. */
 static bool rounds_down(const struct touch_value *v, uint32_t bits) {
     uint64_t rest = ~v->lo & touch_mask(bits);
     return touch_is_number(v) && (rest & (rest + 1)) == 0;
@@ -239,7 +239,7 @@ struct touch_value touch_max(const struct touch_value *a, const struct touch_val
     return tainted(touch_range(most(x.lo, y.lo), most(x.hi, y.hi), bits), a, b);
 }
 
-/* By what is above 0; what a division by 0 gives is any number. */
+/* Divides by positive numbers; division by 0 may give any number. */
 struct touch_value touch_div(const struct touch_value *a, const struct touch_value *b,
                              uint32_t bits, bool is_signed) {
     struct bounds x = bounds_of(a, bits, is_signed), y = bounds_of(b, bits, is_signed);
@@ -271,7 +271,7 @@ bool touch_holds(const struct touch_value *a, const struct touch_value *b, uint3
     return a->var == b->var && holds(a, b->lo, b->len, mask);
 }
 
-/* From the beginning of a on to the end of b, which is not in a. */
+/* Length of the range from the beginning of a to the end of b, which does not lie in a. */
 static uint64_t both_from(const struct touch_value *a, const struct touch_value *b, uint64_t mask) {
     uint64_t from = (b->lo - a->lo) & mask;
     return b->len > mask - from ? mask : from + b->len;
@@ -305,12 +305,12 @@ bool touch_meet(struct touch_value *v, uint64_t lo, uint64_t len, uint32_t bits)
         v->len = len < left ? len : left;
         return true;
     }
-    if (back <= len && (to > v->len || !to)) { /* its beginning is among them */
+    if (back <= len && (to > v->len || !to)) { /* the beginning of v is in the range */
         if (v->len > len - back) v->len = len - back;
         return true;
     }
     if (to > v->len) return false;
-    if (len < v->len) { /* two pieces at the ends of both: the shorter run has them */
+    if (len < v->len) { /* two pieces at the ends of both: the shorter range contains them */
         v->lo = lo;
         v->len = len;
     }

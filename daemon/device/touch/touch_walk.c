@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operands: what they hold, and where results go.
+ * Operands: their values, and the destinations of results.
  */
 #include "daemon/device/touch/touch_walk.h"
 
@@ -38,7 +38,7 @@ static struct touch_value below(uint32_t count, uint32_t bits) {
     return touch_range(0, count ? count - 1 : 0, bits);
 }
 
-/* Of the same launch, done again. */
+/* True when the register is the same in a repetition of the launch. */
 static bool is_fixed(enum ptx_sreg r) {
     switch (r) {
     case PTX_SREG_LANEID:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A launch that is being looked at: what its instructions have in common. Owner: touch_kernel.
+ * The interpretation of a launch: state that all its instructions share. Owner: touch_kernel.
  */
 #ifndef DAEMON_DEVICE_TOUCH_TOUCH_WALK_H
 #define DAEMON_DEVICE_TOUCH_TOUCH_WALK_H
@@ -8,7 +8,7 @@
 #include "daemon/device/device.h"
 #include "daemon/device/touch/touch_state.h"
 
-/* Of an instruction, all that any thread reaches by it; none yet: hi < lo. */
+/* The bytes that any thread reaches by one instruction; none yet: hi < lo. */
 struct touch_span {
     uint64_t lo, hi;
 };
@@ -18,34 +18,34 @@ struct touch_walk {
     const struct dev_launch *launch;
     struct touch_span *reads, *writes; /* [func->inst_count] */
     bool reads_all, reads_variables;
-    /* What lies in shared or local memory may be another when it is done again; `was` so when it
-     * began. */
+    /* inner_tainted: bytes in shared or local memory may differ in a repetition; inner_was: the
+     * value of it at the beginning. */
     bool inner_tainted, inner_was;
     bool carry_tainted;
     uint32_t next_id;
-    int err; /* why it ends */
+    int err; /* the error that ends it */
     char *why;
     size_t why_bytes;
 };
 
-/* It ends with -ENOTSUP: the instruction `does` something; NULL: it is not understood. */
+/* Ends with -ENOTSUP: the instruction `does` something; NULL: it is not understood. */
 void touch_refuse(struct touch_walk *w, const struct ptx_inst *i, const char *does);
 
-/* What an operand of so many bits may hold. */
+/* The possible values of an operand of this width. */
 struct touch_value touch_operand(struct touch_walk *w, const struct touch_state *s,
                                  const struct ptx_operand *o, uint32_t bits);
-/* Any register in it is tainted, predicates too, or as a number; what an address names is not
- * asked. */
+/* True when any register in it, including predicates, is tainted, or differs as a number. The
+ * memory at an address does not matter here. */
 bool touch_operand_tainted(const struct touch_state *s, const struct ptx_operand *o);
-/* The instruction's result: where its guard may be false, or what was there before. */
+/* Stores the instruction's result, joined with the old value where the guard may be false. */
 void touch_store(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i,
                  const struct ptx_operand *d, struct touch_value v);
 void touch_store_pred(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i,
                       const struct ptx_operand *d, struct touch_pred p);
-/* Nothing is known of what it gives, but for its taint. */
+/* Stores an unknown result with this taint. */
 void touch_store_any(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i,
                      const struct ptx_operand *d, bool tainted);
-/* Whether the guard may be false. */
+/* True when the guard may be false. */
 bool touch_guarded(const struct touch_state *s, const struct ptx_inst *i);
 bool touch_guard_tainted(const struct touch_state *s, const struct ptx_inst *i);
 

@@ -84,7 +84,7 @@ struct memory {
     struct memory_lane *lane;
     struct list lane_link;
     struct slot *slots;
-    uint32_t slot_room, slot_end /* behind the last slot in use */;
+    uint32_t slot_room, slot_end /* end of the slots in use */;
 
     struct list holdings, lane_holdings;
     struct holding **numbers; /* holdings by number */
@@ -93,8 +93,8 @@ struct memory {
 
     uint32_t persistent; /* pages */
     uint32_t placed;     /* own pages that belong to a segment */
-    uint32_t kept;       /* those of persistent and placed that are in the ephemeral window */
-    uint32_t kept_shown; /* those of kept that mapped a segment there */
+    uint32_t kept;       /* pages of persistent and placed in the ephemeral window */
+    uint32_t kept_shown; /* pages of kept that mapped a segment */
     uint32_t ephemeral;  /* slots in use */
     uint32_t lane_held;  /* slots of segments among these */
     uint32_t spilled;    /* spilled slots among all of them */
@@ -104,8 +104,8 @@ struct memory {
     uint32_t away;   /* persistent pages in host memory */
     bool spilling;   /* some of the slots to be spilled are still in the lane */
     bool turned_out; /* the latest part of swapping moved memory out */
-    uint32_t next_page;           /* where the next part of swapping, or of the end, continues */
-    uint32_t part;                /* granules of the latest part of any work */
+    uint32_t next_page; /* the page at which the next part of swapping, or of the end, continues */
+    uint32_t part;      /* granules of the latest part of any work */
     struct memory_estate *estate; /* NULL: nothing is recorded */
 
     /* saved: the copy of each page at one moment (memory_saved.h); NULL: it had no bytes, or
