@@ -100,8 +100,8 @@ struct dev_info {
     uint32_t shared_per_block_bytes, shared_optin_bytes, shared_reserved_bytes;
     uint32_t clock_khz, mem_clock_khz, mem_bus_bits, l2_bytes;
     uint32_t levels; /* levels of queue_level; 1: no levels */
-    uint64_t
-        slice_ns; /* time within which queue_still takes effect, or DEV_WAVES; 0: it has none */
+    /* time within which queue_still takes effect, or DEV_WAVES; 0: it has none */
+    uint64_t slice_ns;
     /* The CUDA version that NVIDIA's libraries are told instead of the capability (130 for 13.0):
      * only for unknown devices do they use PTX. 0: the real capability. */
     uint32_t library_capability;

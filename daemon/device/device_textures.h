@@ -25,9 +25,8 @@ struct dev_texture_level {
 /* The elements that kernels see through a handle, and how a texture reads them. */
 struct dev_texture {
     uint64_t handle; /* no two of a space have the same low 16 bits */
-    uint8_t
-        /* Elements are read and written as bytes; members after `channels` are ignored. */
-        surface;
+    /* Elements are read and written as bytes; members after `channels` are ignored. */
+    uint8_t surface;
     uint8_t format;               /* enum CUarray_format, with channels of 1, 2 or 4 bytes */
     uint8_t channels;             /* 1, 2 or 4 */
     uint8_t linear;               /* one row; reads outside it give nothing (tex1Dfetch) */

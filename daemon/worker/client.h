@@ -58,9 +58,8 @@ struct client {
     uint64_t inflight;      /* operations on the device */
     const struct op *shown; /* the operation in flight that the status page shows: status_page.h */
     uint64_t quota;         /* operations it may have accepted: its part of its user's limit */
-    uint8_t
-        /* CLIENT_*: while any is set, or boundary_holds, the client's ring is not read. */
-        throttled;
+    /* CLIENT_*: while any is set, or boundary_holds, the client's ring is not read. */
+    uint8_t throttled;
     bool null;      /* kernels take time and compute nothing */
     bool wanted;    /* swapped out, and the scheduler knows that it has work */
     bool displaced; /* some of its memory is not on the device, or its lane is not clear */
@@ -77,9 +76,8 @@ struct client {
     struct profiling profiling;
     struct objects objects;
     struct variables variables; /* saved variables of its modules */
-    struct errand *
-        /* The background task in progress, which the worker owns; NULL: none. module_load.h */
-        errand;
+    /* The background task in progress, which the worker owns; NULL: none. module_load.h */
+    struct errand *errand;
     struct signals signals;
     struct op_pool pool;
     struct ring_rx rx;

@@ -129,12 +129,10 @@ struct work_lists {
     struct list parts; /* client.parts: memory that is being created or freed: deferred_request.c */
     struct list asking; /* memory_ask.link: requests for memory: sched_link.c */
     struct list saving; /* client.estate.savepoint.link: clients being saved: savepoint_writer.c */
-    struct list
-        /* client.clearing: clients whose part of a lane is being cleared: sched_link.c */
-        clearing;
-    struct list
-        /* client.watch.link: clients whose streams wait for a value: value_wait.c */
-        watching;
+    /* client.clearing: clients whose part of a lane is being cleared: sched_link.c */
+    struct list clearing;
+    /* client.watch.link: clients whose streams wait for a value: value_wait.c */
+    struct list watching;
 };
 
 struct kernels;

@@ -15,9 +15,8 @@
 #define CALLEE 1              /* the operand of a call that names the function */
 
 struct look {
-    const struct ptx_inst
-        /* The function's latest instruction that observes other blocks, or a call with one. */
-        *sees;
+    /* The function's latest instruction that observes other blocks, or a call with one. */
+    const struct ptx_inst *sees;
     uint32_t left; /* instructions that may still be checked */
     char *why;
     size_t why_bytes;

@@ -14,9 +14,8 @@
 
 struct subgrid_wait {
     const struct ptx_func *func;
-    uint32_t
-        /* For each instruction: the number of backward branches from behind it to before it. */
-        *loops;
+    /* For each instruction: the number of backward branches from behind it to before it. */
+    uint32_t *loops;
     uint32_t *uses; /* for each register: operands that name it */
 };
 

@@ -26,9 +26,8 @@ struct redone {
 struct replay {
     bool active;
     bool restored; /* it was active once */
-    bool
-        /* The modules' memory in the log is reserved: client_destroy releases the rest. */
-        promised;
+    /* The modules' memory in the log is reserved: client_destroy releases the rest. */
+    bool promised;
     bool placed; /* the module that is being read has its place already */
     /* The client's memory is as it was at its savepoint. Operations that completed since then are
      * repeated, one after the other, without answers. */

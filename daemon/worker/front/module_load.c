@@ -38,9 +38,9 @@ struct loading {
     struct client *client;
     const struct dev_ops *ops;
     void (*finish)(struct client *c, struct loading *l); /* called in the loop, and frees this */
-    const void
-        *image; /* MODULE_LOAD: image in the client's memory; NULL: `kept` is filled already */
-    void *kept; /* space for it in the client's log; NULL: it is not logged */
+    /* MODULE_LOAD: image in the client's memory; NULL: `kept` is filled already */
+    const void *image;
+    void *kept;                  /* space for it in the client's log; NULL: it is not logged */
     struct module *module, made; /* FUNC_GET: the function's module; MODULE_LOAD: the new module */
     struct dev_func *func;
     struct dev_func_info info;

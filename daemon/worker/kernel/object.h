@@ -40,9 +40,8 @@ struct func_shape {
 struct func {
     struct dev_func *dev;
     struct func *next; /* the next function of its module */
-    uint64_t
-        /* Hash of the module's image and the function's name: the same in every run. */
-        fingerprint;
+    /* Hash of the module's image and the function's name: the same in every run. */
+    uint64_t fingerprint;
     uint32_t id, param_bytes, max_threads, shared_bytes, regs;
     struct func_shape shape; /* shape of the latest launch */
     char name[];

@@ -17,8 +17,8 @@ struct environment {
 
     /* The lock guards these, and `next`. */
     struct graph *graph; /* the offered graph, held; NULL: withdrawn, or a client's launch */
-    struct environment
-        *from; /* the latest call: the kernel's environment, and the kind of launch */
+    /* the latest call: the kernel's environment, and the kind of launch */
+    struct environment *from;
     enum dev_graph_order how;
     bool running, again;      /* launched; and also in its own tail */
     uint32_t children, tails; /* number of launches by it so far */

@@ -35,8 +35,8 @@ struct environment;
 struct graph_replay {
     struct graph_cursor next;
     struct graph *latest; /* the graph of the latest record */
-    struct environment
-        *environment; /* environment for its kernels' launches; NULL: they launch none */
+    /* environment for its kernels' launches; NULL: they launch none */
+    struct environment *environment;
     uint64_t first_token;
     struct wire_graph_lane lanes[WIRE_GRAPH_LANES];
     struct wire_graph_wait waits[WIRE_GRAPH_WAITS];
