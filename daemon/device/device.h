@@ -44,7 +44,7 @@ struct dev_kept {
 enum dev_completion {
     DEV_COMPLETION_WORDS,  /* memory fences that the device writes */
     DEV_COMPLETION_EVENTS, /* CUDA events that the backend queries */
-    DEV_COMPLETION_AUTO    /* whichever is faster */
+    DEV_COMPLETION_AUTO    /* the faster of the two */
 };
 
 struct dev_config {
@@ -102,8 +102,8 @@ struct dev_info {
     uint32_t levels; /* levels of queue_level; 1: no levels */
     /* time within which queue_still takes effect, or DEV_WAVES; 0: it has none */
     uint64_t slice_ns;
-    /* The CUDA version that NVIDIA's libraries are told instead of the capability (130 for 13.0):
-     * only for unknown devices do they use PTX. 0: the real capability. */
+    /* The compute capability that NVIDIA's libraries are told (130 for 13.0), because they use
+     * their PTX only on devices that they do not know. 0: the real one. */
     uint32_t library_capability;
     bool runs_code;   /* machine code, not only PTX */
     bool open_memory; /* kernels of a space may reach the memory of others */
@@ -117,8 +117,7 @@ struct dev_info {
     bool in_order; /* deterministic: a client's operations must be submitted in its order, each when
                       all before it are complete or stalled */
     bool coarse;   /* times are those of noticing completion, except where dev_op.timed asks */
-    bool host_hidden; /* the host window is invisible, except for its beginning, until host_show
-                         names it */
+    bool host_hidden; /* hides the host window, but for its start, until host_show */
     /* The roofline of the GPU that the device reports to be, at its peak: thread instructions and
      * bytes of global memory per second. On the software GPU, its threads do not reach these. 0:
      * unknown. */
@@ -354,7 +353,7 @@ struct dev_ops {
     const struct dev_retirement_ops *retirement; /* chunks outside the device, without a copy */
     const struct dev_textures_ops *textures;     /* textures and surfaces */
     const struct dev_arrays_ops *arrays;         /* arrays of the device's own */
-    const struct dev_native_ops *native;         /* its own tensor maps and count of clusters */
+    const struct dev_native_ops *native;         /* tensor maps and count of clusters of its own */
     const struct dev_host_ops *host;             /* files behind registered memory */
     const struct dev_driver_ops *driver;         /* a device that is reached through a driver */
     const struct dev_shares_ops *shares;         /* levels, shares and preemption of queues */

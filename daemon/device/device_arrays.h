@@ -19,7 +19,7 @@
  * that copies and textures name it by address; no memory is there. */
 struct dev_array {
     uint64_t addr, bytes;          /* all levels */
-    uint64_t charge_bytes;         /* its share of mem_used while it exists */
+    uint64_t charge_bytes;         /* counts in mem_used while it exists */
     uint32_t width, height, depth; /* elements, as in CUDA: 0: no such dimension */
     uint32_t format, channels;     /* CUarray_format */
     uint32_t flags;                /* CUDA_ARRAY3D_ */

@@ -16,8 +16,9 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
-#define SUBGRID_PARAMS \
-    6u /* of 4 bytes each: x, y and z of the first block, then those of the grid */
+#define SUBGRID_PARAMS                                                        \
+    6u /* 4 bytes each: x, y and z of the first block, then those of the grid \
+        */
 /* Limit for the kernel's own parameters: with ours they fit what every driver takes. */
 #define SUBGRID_PARAM_BYTES (4096u - 4 * SUBGRID_PARAMS)
 

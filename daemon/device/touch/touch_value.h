@@ -51,7 +51,7 @@ struct touch_value touch_low(const struct touch_value *v, uint32_t bits);
 struct touch_value touch_extend(const struct touch_value *v, uint32_t from, uint32_t to,
                                 bool is_signed);
 
-/* All that follow keep the taint of either operand; only sums can be addresses of variables. */
+/* The functions below keep the taint of either operand; only sums can be addresses of variables. */
 struct touch_value touch_add(const struct touch_value *a, const struct touch_value *b,
                              uint32_t bits);
 struct touch_value touch_sub(const struct touch_value *a, const struct touch_value *b,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every device is asked for its UUID, though the first one may be meant: no two may.
+ * Asks every device for its UUID, even if the first one matches, because the choice must be unique.
  */
 #include "daemon/device/cuda/driver/choice.h"
 
@@ -38,7 +38,7 @@ static const uint8_t *bytes_of(const CUuuid *uuid) {
     return (const uint8_t *)uuid->bytes;
 }
 
-/* ", 0: GPU-..., 1: GPU-...": those whose UUID begins so; NULL: all. */
+/* Adds ", 0: GPU-..., 1: GPU-...": the devices whose UUID begins with `begin`; NULL: all. */
 static void add_devices(struct text *t, const struct driver *d, int count, const char *begin) {
     char text[UUID_TEXT_BYTES];
     CUuuid uuid;

@@ -14,10 +14,10 @@
 #include "daemon/device/cuda/driver/choice.h"
 #include "daemon/device/device.h"
 
-/* Whose context this thread has. */
+/* The context that is current in this thread. */
 static _Thread_local const struct context *current;
 
-/* Between two looks at a stream that could not be waited for. */
+/* Interval between checks of a stream that could not be waited for. */
 #define SETTLE_NAP_NS 100000
 
 static int refuse(const struct driver *d, const char *what, CUresult r, char *why,
@@ -35,7 +35,7 @@ static int find_device(struct context *c, uint32_t number, const char *id, char 
     return r ? refuse(d, "no device", r, why, why_bytes) : 0;
 }
 
-/* Nobody waits inside the driver, so how it would wait makes no difference. */
+/* The worker's loop never waits inside the driver, so the kind of waiting does not matter. */
 static int take_context(struct context *c, char *why, size_t why_bytes) {
     const struct driver *d = &c->driver;
     d->cuDevicePrimaryCtxSetFlags_v2(c->device, CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST);

@@ -18,7 +18,7 @@ static void add_limits(struct context *c, struct description *out) {
     }
 }
 
-/* Of one channel of 8, 16, 32 bits, and of two and four of these. */
+/* Adds textures with one channel of 8, 16, 32 bits, and with two and four of these. */
 static void add_textures(struct context *c, struct description *out) {
     static const struct {
         CUarray_format format;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ladder of green contexts.
+ * Green contexts of increasing size.
  */
 #include "daemon/device/cuda/driver/cuda_share.h"
 
@@ -30,7 +30,7 @@ static CUresult add(struct shares *s, CUdevResource *part) {
     return CUDA_SUCCESS;
 }
 
-/* Of this size, as the driver rounds it, unless there are such. */
+/* Adds one or two parts of this size, as the driver rounds it, unless that size exists. */
 static CUresult add_size(struct shares *s, const CUdevResource *whole, uint32_t sms) {
     CUdevResource parts[2];
     unsigned int count = 2 * sms <= s->sms ? 2 : 1;
@@ -44,7 +44,7 @@ static CUresult add_size(struct shares *s, const CUdevResource *whole, uint32_t 
     return r;
 }
 
-/* A multiple of what the driver splits by, as near to a part as there is one. */
+/* A multiple of the driver's unit, as near as possible to the wanted step. */
 static uint32_t step_of(uint32_t sms, uint32_t least, uint32_t unit) {
     uint32_t units = (2 * sms / SHARE_PARTS + unit) / (2 * unit), step = (units ? units : 1) * unit;
     while (step < least)

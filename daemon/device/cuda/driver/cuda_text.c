@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file in the place of descriptor 1, and the thread that reads it. A file and no pipe: the driver
+ * A file in place of descriptor 1, and the thread that reads it. It is no pipe, because the driver
  * also writes when the worker's thread launches something, which must not wait for a reader.
  */
 #include "daemon/device/cuda/driver/cuda_text.h"
@@ -18,12 +18,13 @@
 #include "common/fdutil.h"
 
 #define TEXT_PIECE 8192
-/* What others' launches make the driver write while a kernel runs on is taken out this often. */
+/* Interval at which output is taken that the driver writes while a kernel still runs. */
 #define TEXT_NAP_NS 100000000
 
 /* ---- what came ------------------------------------------------------------------------------- */
 
-/* Whole lines, as long as they fit: what there is no room for is lost by the piece. */
+/* Length of the whole lines in a piece; a longer line is cut. A full receiver drops whole pieces.
+ */
 static size_t whole(const char *piece, size_t bytes) {
     const char *end = memrchr(piece, '\n', bytes);
     return end ? (size_t)(end - piece) + 1 : bytes;
@@ -34,14 +35,14 @@ static off_t size_of(const struct texts *t) {
     return fstat(t->fd, &st) ? t->taken : st.st_size;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static void drop_to(struct texts *t, off_t end) {
     if (end > t->taken)
         fallocate(t->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, t->taken, end - t->taken);
     t->taken = end;
 }
 
-/* The same. */
+/* Called with the lock held. */
 static void hand_over(struct texts *t) {
     char piece[TEXT_PIECE];
     off_t end = size_of(t);
@@ -60,11 +61,12 @@ static void hand_over(struct texts *t) {
 
 static void ring(const struct texts *t) {
     uint64_t one = 1;
-    if (write(t->wake_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
+    if (write(t->wake_fd, &one, sizeof(one)) < 0)
+        return; /* the counter is full, so the descriptor is readable already */
 }
 
-/* The kernels there are complete, so that this takes as long as writing does; or the context is
- * lost, which may be because one of them has no end. */
+/* The kernels of the stream are complete, so this takes only as long as the writing; or the context
+ * is lost, possibly because one of them never ends. */
 static void make_it_write(struct context *c, CUstream stream) {
     const struct driver *d = &c->driver;
     context_enter(c);
@@ -72,7 +74,7 @@ static void make_it_write(struct context *c, CUstream stream) {
     context_result(c, d->cuStreamSynchronize(stream));
 }
 
-/* With the lock held, but for what may take long. */
+/* Called with the lock held, which is released during long calls. */
 static void flush_first(struct texts *t) {
     struct text_flush *f = t->first;
     pthread_mutex_unlock(&t->lock);
@@ -82,7 +84,7 @@ static void flush_first(struct texts *t) {
     hand_over(t);
     t->first = f->next;
     if (!t->first) t->last = &t->first;
-    atom_store_release(&f->done, 1); /* it is the asker's again */
+    atom_store_release(&f->done, 1); /* the caller owns it again */
     ring(t);
     if (!t->first) pthread_cond_broadcast(&t->idle);
 }
@@ -120,7 +122,7 @@ static bool may_enter(const struct texts *t, const void *arg, const struct list 
     return list_empty(&t->turns) || t->turns.next == turn;
 }
 
-/* What came when nobody's kernels ran is nobody's. */
+/* Output that came while no job's kernels ran belongs to no job. */
 static void give_to(struct texts *t, const struct dev_space_ops *ops, void *arg) {
     pthread_mutex_lock(&t->lock);
     drop_to(t, size_of(t));
@@ -169,7 +171,7 @@ void cuda_text_settle(struct texts *t) {
 
 /* ---- opened and closed ----------------------------------------------------------------------- */
 
-/* Descriptor 1 may be closed: then it is again. */
+/* Descriptor 1 may be closed before; then it is closed again afterwards. */
 static int take_output(struct texts *t) {
     fflush(stdout);
     t->before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kernels print. The driver writes it to the standard output of its process, of all jobs
- * together, whenever something is waited for: so a file is in that place, and kernels that may
- * print run one job's at a time. Once such a kernel is complete a thread makes the driver write,
- * and gives what came to the job; only then the operation is complete. Kernels that cannot print
- * are not concerned.
+ * Output of kernels. The driver writes the output of all jobs to the standard output of its
+ * process, whenever a call waits. So a file replaces descriptor 1, and kernels that may print run
+ * for one job at a time. Once such a kernel is complete, a thread makes the driver write, and gives
+ * the output to the job; only then is the operation complete. Kernels that cannot print are not
+ * affected.
  *
  * Owner: the device. Threads: the worker's, and one of its own.
  */
@@ -21,8 +21,8 @@
 #include "daemon/device/cuda/driver/context.h"
 #include "daemon/device/device.h"
 
-/* What a stream's kernel printed is on its way to the job. The asker's, who may not change or free
- * it until it is done. */
+/* A request to deliver the output of a stream's kernel. The caller owns it, and must not change or
+ * free it until it is done. */
 struct text_flush {
     struct text_flush *next;
     CUstream stream;
@@ -31,40 +31,41 @@ struct text_flush {
 
 struct texts {
     struct context *context;
-    int fd;     /* the file: it is descriptor 1; its beginning, up to `taken`, is no more */
-    int before; /* what descriptor 1 was */
+    int fd;     /* the file behind descriptor 1; its bytes up to `taken` are punched out */
+    int before; /* a duplicate of the former descriptor 1 */
     int wake_fd;
-    uint32_t running;  /* kernels that may print, all of one job */
-    struct list turns; /* of others that wait until there are none */
+    uint32_t running;  /* running kernels that may print, all of one job */
+    struct list turns; /* queues that wait until there are none */
     pthread_t thread;
     bool started;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake, idle;
-    const struct dev_space_ops *ops; /* the job's whose kernels run; NULL: none do */
+    const struct dev_space_ops *ops; /* of the job whose kernels run; NULL: none do */
     void *ops_arg;
-    struct text_flush *first, **last; /* asked for, the first of which may be under way */
+    struct text_flush *first, **last; /* requests; the first may be in progress */
     off_t taken;
     bool stopping;
 };
 
-/* Before the driver is loaded. `wake_fd` of cuda_text_start is written when something is done. */
+/* cuda_text_open is called before the driver is loaded. `wake_fd` is written when a request is
+ * done. */
 int cuda_text_open(struct texts *t);
 int cuda_text_start(struct texts *t, struct context *context, int wake_fd);
-/* Nothing is asked for, nor will be. Harmless where it was not started. */
+/* Called when no request is pending and none will come. Harmless if it was not started. */
 void cuda_text_stop(struct texts *t);
-/* Descriptor 1 is what it was. */
+/* Restores descriptor 1. */
 void cuda_text_close(struct texts *t);
 
-/* A kernel that may print can begin: cuda_text_leave follows. Else `turn` is in the line, and who
- * asks again when it heads the line and no job's kernels run has it. What comes from now on is for
- * `ops`. */
+/* True: a kernel that may print can begin, and its output goes to `ops`; cuda_text_leave follows.
+ * False: `turn` waits in the line. The caller asks again, and succeeds when it is first in the line
+ * and no job's kernels run. */
 bool cuda_text_enter(struct texts *t, const struct dev_space_ops *ops, void *arg,
                      struct list *turn);
 void cuda_text_leave(struct texts *t);
 
-/* The kernels of this stream are complete, or the context is lost. */
+/* Requests the output of this stream. Its kernels are complete, or the context is lost. */
 void cuda_text_ask(struct texts *t, struct text_flush *flush, CUstream stream);
-/* All that was asked for is done. */
+/* Waits until all requests are done. */
 void cuda_text_settle(struct texts *t);
 
 #endif

@@ -10,10 +10,10 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 
-/* An anchor's age: the driver gives distances as float milliseconds, of which 60 ns are the last
- * bit of a second; clocks drift apart by some ten microseconds in one. */
+/* Lifetime of an anchor. The driver gives distances as float milliseconds, whose last bit in a
+ * second is 60 ns; clocks drift apart by some ten microseconds in a second. */
 #define TIME_ANCHOR_NS 1000000000ull
-/* How long the worker's loop looks at a new one until it goes on with the old one. */
+/* How long the worker's loop waits for a new anchor before it continues with the old one. */
 #define TIME_TRY_NS 100000u
 
 static int result(struct times *t, CUresult r) {
@@ -28,7 +28,7 @@ static void use_anchor(struct times *t, uint32_t which, uint64_t before_ns, uint
     t->anchor_ns = before_ns + t->error_ns;
 }
 
-/* The first one is waited for. */
+/* Waits for the first anchor. */
 static int take_first(struct times *t) {
     const struct driver *d = &t->context->driver;
     int err = 0;
@@ -87,7 +87,7 @@ void cuda_time_close(struct times *t) {
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
-/* There is room in `free` for all that were made. */
+/* Makes an event; `free` has capacity for all events that were made. */
 static CUevent make(struct times *t) {
     CUevent mark = NULL;
     if (t->made == t->room) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When the GPU was where, by its own clock: events of the driver, whose distance from one of them,
- * the anchor, is known to it. When that was by the host's clock is known to lie between two looks
- * at CLOCK_MONOTONIC around it: half of their distance is the error of all times, beside what the
- * two clocks drift apart until the next anchor. Of an operation that nobody asks the times of no
- * event is recorded.
+ * Times of operations by the GPU's own clock: events of the driver, whose distance from one of
+ * them, the anchor, is known to it. The anchor's time by the host's clock lies between two readings
+ * of CLOCK_MONOTONIC around it: half of their distance is the error of all times, plus the drift of
+ * the two clocks until the next anchor. No event is recorded for an operation whose times are not
+ * requested.
  *
  * Owner: the device. Thread: the worker's.
  */
@@ -19,27 +19,27 @@
 struct times {
     struct context *context;
     CUstream stream;     /* idle whenever the worker is not waiting for it */
-    CUevent anchors[2];  /* the one that is used, and the next one */
-    uint32_t anchor;     /* which is used */
-    uint64_t anchor_ns;  /* when that was; CLOCK_MONOTONIC */
-    uint64_t error_ns;   /* of that, either way */
-    uint64_t tried_ns;   /* when an anchor was last tried to be taken */
-    CUevent *free;       /* that nobody has */
+    CUevent anchors[2];  /* the one in use, and the next one */
+    uint32_t anchor;     /* index of the one in use */
+    uint64_t anchor_ns;  /* its time; CLOCK_MONOTONIC */
+    uint64_t error_ns;   /* error of anchor_ns, in either direction */
+    uint64_t tried_ns;   /* time of the latest attempt to take an anchor */
+    CUevent *free;       /* unused events */
     uint32_t free_count; /* of these */
-    uint32_t made, room; /* events, and for how many there is room in `free` */
+    uint32_t made, room; /* events made, and capacity of `free` */
     bool works;
 };
 
-/* Waits for the stream, which others may use. Where the driver tells no times, which the log says,
- * there are none. 0 or ERR_DEVICE_LOST. */
+/* Waits for the stream, which others may use. Where the driver gives no times there are none, and
+ * the log says so. 0 or ERR_DEVICE_LOST. */
 int cuda_time_open(struct times *t, struct context *context, CUstream stream);
 void cuda_time_close(struct times *t);
 
-/* Recorded in the stream. NULL: it cannot be told when that will be. */
+/* Records an event in the stream. NULL: its time will not be available. */
 CUevent cuda_time_mark(struct times *t, CUstream stream);
-/* When that was: its stream is past it. False: the driver does not say. */
+/* The time of an event that its stream has passed. False: the driver does not give it. */
 bool cuda_time_of(struct times *t, CUevent mark, uint64_t *ns);
-/* Nobody needs it any more; accepts NULL. */
+/* Releases an event; accepts NULL. */
 void cuda_time_drop(struct times *t, CUevent mark);
 
 #endif

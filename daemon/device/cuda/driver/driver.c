@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loading the driver, and what its results mean.
+ * Loads the driver, and converts its results.
  */
 #include "daemon/device/cuda/driver/driver.h"
 
@@ -15,7 +15,7 @@
 
 static const struct {
     const char *name;
-    size_t at; /* in struct driver */
+    size_t at; /* offset in struct driver */
     bool optional;
 } calls[] = {
 #define CALL(name) {#name, offsetof(struct driver, name), false},
@@ -46,7 +46,8 @@ static int check_version(struct driver *d, char *why, size_t why_bytes) {
     return -ENOTSUP;
 }
 
-/* Modules are loaded whole: a first launch that loads code would stop what runs of other jobs. */
+/* Modules are loaded completely: a first launch that loads code would stop other jobs' running
+ * work. */
 int driver_load(struct driver *d, const char *path, char *why, size_t why_bytes) {
     memset(d, 0, sizeof(*d));
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
@@ -67,7 +68,7 @@ int driver_load(struct driver *d, const char *path, char *why, size_t why_bytes)
     return err;
 }
 
-/* Threads of the driver's own may still run code of it when it says that it is done: it stays. */
+/* Does not unload the library: threads of the driver may still run its code. */
 void driver_unload(struct driver *d) {
     d->library = NULL;
 }

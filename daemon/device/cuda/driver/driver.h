@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVIDIA's driver, found when the device is opened: no program but the worker of a real GPU ever
- * loads it. What is called of it is listed in calls.def.
+ * NVIDIA's driver, loaded when the device is opened: only the worker of a real GPU ever loads it.
+ * calls.def lists its functions that are used.
  *
  * Owner: the device. Threads: any, once loaded.
  */
@@ -15,26 +15,25 @@
 struct driver {
     void *library;
     int version; /* 13000 for CUDA 13.0 */
-    /* NULL: an optional one that it does not have. */
+    /* NULL: an optional function that it lacks. */
 #define CALL(name) __typeof__(name) *name;
 #include "daemon/device/cuda/driver/calls.def"
 #undef CALL
 };
 
-/* The oldest that has all of calls.def but what is optional. */
+/* The oldest version that has all functions of calls.def, except optional ones. */
 #define DRIVER_OLDEST 12040
 
-/* `path`: as dlopen takes it; NULL: "libcuda.so.1". 0, -ENODEV or -ENOTSUP with the reason in
- * `why`.
+/* `path`: a name for dlopen; NULL: "libcuda.so.1". 0, -ENODEV or -ENOTSUP with the reason in `why`.
  */
 int driver_load(struct driver *d, const char *path, char *why, size_t why_bytes);
 void driver_unload(struct driver *d);
 
-/* 0 or what this project calls the driver's result. */
+/* Converts the driver's result to 0 or an error of this project. */
 int driver_error(CUresult result);
 /* "CUDA_ERROR_INVALID_VALUE"; never NULL. */
 const char *driver_name(const struct driver *d, CUresult result);
-/* A context that said this says it for ever: its process must end. */
+/* True for results that a context keeps returning for ever: its process must end. */
 int driver_is_fatal(CUresult result);
 
 #endif

@@ -15,7 +15,7 @@
 #include "common/fdutil.h"
 #include "daemon/device/device_recovery.h"
 
-/* With descriptors, so that memory can outlive this process. */
+/* Requests exportable descriptors, so that memory can outlive this process. */
 CUmemAllocationProp cuda_chunk_prop(CUdevice device) {
     return (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -28,7 +28,7 @@ static int result(struct chunks *c, CUresult r) {
     return context_result(c->context, r);
 }
 
-/* Where the GPU says how far clears are. */
+/* Registers the word in which the GPU reports its progress in clearing. */
 static int open_cleared(struct chunks *c) {
     const struct driver *d = &c->context->driver;
     struct lasting_head *head = c->lasting->head;
@@ -42,13 +42,13 @@ static int open_cleared(struct chunks *c) {
     return err;
 }
 
-/* Behind those of an earlier process that are complete; what it began besides never will be. */
+/* Continues after the completed clears of an earlier process; its others never complete. */
 static void begin_numbers(struct chunks *c) {
     c->clears = atom_load_relaxed(&c->lasting->head->cleared);
     c->settled = c->told = c->clears;
 }
 
-/* Where they were: nobody else's window was there then. */
+/* Reserves the former addresses, which no other window had then. */
 static int open_window(struct chunks *c) {
     struct lasting_head *head = c->lasting->head;
     int err = result(c, c->context->driver.cuMemAddressReserve(&c->window, c->limit * c->granule,
@@ -66,7 +66,7 @@ static int open_streams(struct chunks *c) {
                                                           x->least_priority));
 }
 
-/* Descriptors of our own, which become chunks when somebody wants these. */
+/* Duplicates the descriptors, which become chunks when these are needed. */
 static int take_kept(struct chunks *c, const struct dev_config *config) {
     for (uint32_t i = 0; c->old && i < config->kept_count; i++) {
         const struct dev_kept *k = &config->kept[i];
@@ -141,12 +141,13 @@ static uint64_t number_of(const struct chunks *c, const struct dev_chunk *chunk)
     return (uint64_t)(chunk - c->list);
 }
 
-/* What is in it, for a process to come. */
+/* Records whose bytes it has, for the next process. */
 static void note_bytes(struct chunks *c, const struct dev_chunk *chunk, uint64_t whose) {
     atom_store_release(&c->lasting->bytes_of[number_of(c, chunk)], whose);
 }
 
-/* The worker sees it: what an earlier process made it seldom needs to, and each is two calls. */
+/* Maps a chunk for the worker. It seldom needs an earlier process's chunks, and each takes two
+ * calls. */
 static int see(struct chunks *c, const struct dev_chunk *whose) {
     struct dev_chunk *chunk = &c->list[number_of(c, whose)];
     if (chunk->seen) return 0;
@@ -159,14 +160,14 @@ static int see(struct chunks *c, const struct dev_chunk *whose) {
     return err;
 }
 
-/* What `handle` names is its memory. */
+/* Makes the memory of `handle` the chunk's. */
 static void give_memory(struct dev_chunk *chunk, CUmemGenericAllocationHandle handle) {
     chunk->handle = handle;
     chunk->made = true;
     chunk->seen = false;
 }
 
-/* Without it the chunk is as good, and ends with the process. */
+/* Hands out a descriptor. A chunk without one is as usable, and ends with the process. */
 static void let_keep(struct chunks *c, struct dev_chunk *chunk) {
     int fd = -1;
     chunk->kept = false;
@@ -178,7 +179,7 @@ static void let_keep(struct chunks *c, struct dev_chunk *chunk) {
     fdutil_close(&fd);
 }
 
-/* Another one of the driver. */
+/* Creates new memory in the driver. */
 static int make(struct chunks *c, struct dev_chunk *chunk) {
     CUmemAllocationProp prop = cuda_chunk_prop(c->context->device);
     CUmemGenericAllocationHandle handle;
@@ -195,7 +196,7 @@ static int make(struct chunks *c, struct dev_chunk *chunk) {
     return 0;
 }
 
-/* The one that an earlier process made. */
+/* Imports memory of an earlier process. */
 static int import(struct chunks *c, struct dev_chunk *chunk) {
     CUmemGenericAllocationHandle handle;
     int err = result(
@@ -209,8 +210,8 @@ static int import(struct chunks *c, struct dev_chunk *chunk) {
     return 0;
 }
 
-/* What cannot be taken any more makes room: who keeps a descriptor gets another one of its number.
- */
+/* Memory that can no longer be imported is replaced; the holder of its descriptor gets the new one
+ * under the same number. */
 static int take_memory(struct chunks *c, struct dev_chunk *chunk) {
     if (chunk->made) return 0;
     if (chunk->fd && !import(c, chunk)) return 0;
@@ -224,7 +225,7 @@ static void give_free(struct chunks *c, struct dev_chunk *chunk) {
     c->free = chunk;
 }
 
-/* There is one: not all are used. */
+/* A free chunk; one exists, because not all are used. */
 static struct dev_chunk *take_free(struct chunks *c) {
     struct dev_chunk *chunk = c->free;
     if (chunk)
@@ -264,7 +265,7 @@ uint64_t cuda_chunk_id(const struct chunks *c, const struct dev_chunk *chunk) {
     return chunk->kept ? number_of(c, chunk) : DEV_NOT_KEPT;
 }
 
-/* A clear that was begun and is not complete was before all that its owner's operations did. */
+/* A clear that was begun and did not complete preceded all operations of the chunk's owner. */
 static int end_clear(struct chunks *c, struct dev_chunk *chunk) {
     uint64_t whose = atom_load_acquire(&c->lasting->bytes_of[number_of(c, chunk)]);
     if (whose <= atom_load_acquire(&c->lasting->head->cleared)) return 0;
@@ -301,7 +302,7 @@ void cuda_chunk_renounce(struct chunks *c, uint64_t id) {
     cuda_chunk_destroy(c, &c->list[id]);
 }
 
-/* The lowest is the first to be taken; what was never made comes last. */
+/* Makes the lowest chunk the first to be taken; chunks that were never made come last. */
 void cuda_chunk_free_rest(struct chunks *c) {
     if (!c->old) return;
     c->old = false;
@@ -332,7 +333,8 @@ static int begin_clear(struct chunks *c, struct dev_chunk *chunk) {
     return 0;
 }
 
-/* The GPU says so where it outlives us, before it does anything that waits for it. */
+/* The GPU records its progress in memory that outlives the process, before any work that waits for
+ * it. */
 static int tell_clears(struct chunks *c) {
     if (c->told == c->clears) return 0;
     int err = result(
@@ -375,20 +377,20 @@ int cuda_chunk_follow(struct chunks *c, CUevent event, CUstream stream) {
 
 /* ---- whole chunks ---------------------------------------------------------------------------- */
 
-/* What comes on our stream comes behind the clear that it is in. */
+/* Makes later work of our stream wait for the chunk's clear. */
 static int follow_clear(struct chunks *c, const struct dev_chunk *chunk) {
     if (!cuda_chunk_pending(c, chunk->clear)) return 0;
     if (cuda_chunk_mark(c, &c->cleared)) return cuda_chunk_settle(c);
     return cuda_chunk_follow(c, c->cleared, c->stream);
 }
 
-/* Nothing of it is under way any more, also where it failed. */
+/* Waits until no copy is in progress any more, also after a failure. */
 static int finish(struct chunks *c, CUresult r) {
     int err = context_settle(c->context, c->stream);
     return err ? err : result(c, r);
 }
 
-/* To the caller it is zero, whenever that becomes true. */
+/* The chunk reads as zeros, even if its clear is not complete yet. */
 static int begin_read(struct chunks *c, const struct dev_chunk *chunk) {
     int err = chunk->foreign ? begin_clear(c, &c->list[number_of(c, chunk)]) : see(c, chunk);
     return err ? err : follow_clear(c, chunk);
@@ -398,7 +400,7 @@ static int transfer(struct chunks *c, CUdeviceptr dst, CUdeviceptr src) {
     return finish(c, c->context->driver.cuMemcpyAsync(dst, src, c->granule, c->stream));
 }
 
-/* All of it is written: what was in it does not matter. */
+/* All of the chunk is overwritten, so it needs no clear. */
 static int fill(struct chunks *c, struct dev_chunk *dst, CUdeviceptr src) {
     int err = see(c, dst);
     if (!err) err = follow_clear(c, dst);

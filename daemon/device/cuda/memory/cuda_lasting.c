@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memfd: a head, a word a chunk, and from the next granule on spares.
+ * The memfd: a head, a word for each chunk, and from the next granule on spares.
  */
 #include "daemon/device/cuda/memory/cuda_lasting.h"
 
@@ -55,7 +55,7 @@ static bool is_asked(uint64_t asked, const struct lasting_head *head) {
     return !asked || asked == head->memory_bytes || asked == head->asked_bytes;
 }
 
-/* Read before any of it is believed. */
+/* Checks the head before any of it is used. */
 static int look(int fd, const struct dev_config *config, struct dev_info *info) {
     struct lasting_head head;
     uint64_t bytes;

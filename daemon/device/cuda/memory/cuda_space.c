@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bitmaps beside the driver's own tables.
+ * Bitmaps besides the driver's own tables.
  */
 #include "daemon/device/cuda/memory/cuda_space.h"
 
@@ -34,7 +34,7 @@ static uint64_t host_pieces(const struct dev_space *s) {
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* The address is a wish only. */
+/* The address is only a wish. */
 static int reserve(struct dev_space *s) {
     struct dev_windows *w = &s->windows;
     CUdeviceptr at = 0;
@@ -79,7 +79,7 @@ static bool all_shown(const struct dev_space *s, uint64_t addr, uint64_t bytes) 
     return true;
 }
 
-/* What the driver does not take away is shown still. The first error. */
+/* Unmaps chunks; those that the driver does not unmap stay marked. Returns the first error. */
 static int hide(struct dev_space *s, uint64_t addr, uint64_t count) {
     int first = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -109,7 +109,7 @@ static bool is_whole(const struct dev_space *s, uint64_t addr, uint32_t count) {
            in_alloc(s, addr, count * s->chunks->granule);
 }
 
-/* Whatever of the space is given to the driver from now on waits until then. */
+/* Makes all later work of the space wait until then. */
 static int note_clear(struct dev_space *s) {
     if (cuda_chunk_mark(s->chunks, &s->cleared)) return cuda_chunk_settle(s->chunks);
     s->clear = s->chunks->clears;
@@ -155,7 +155,7 @@ static enum space_piece piece(const struct dev_space *s, uint64_t i) {
     return (enum space_piece)atom_load_acquire(&s->pieces[i]);
 }
 
-/* Kernels are given the client's own addresses: another one on the device would be wrong. */
+/* Kernels use the client's own addresses, so another address on the device is an error. */
 static int register_pieces(struct dev_space *s, uint64_t i, uint64_t count) {
     const struct driver *d = driver_of(s);
     uint64_t start = i * SPACE_HOST_PIECE, left = s->windows.host_bytes - start;
@@ -177,7 +177,7 @@ static int register_pieces(struct dev_space *s, uint64_t i, uint64_t count) {
     return 0;
 }
 
-/* Those from there on that nobody has registered. */
+/* Number of unregistered pieces from there on. */
 static uint64_t hidden(const struct dev_space *s, uint64_t i, uint64_t last) {
     uint64_t count = 0;
     while (count < SPACE_HOST_PIECES && i + count <= last && !piece(s, i + count))
@@ -227,8 +227,7 @@ int cuda_space_create(struct chunks *chunks, struct dev_windows *w, struct dev_s
     if (!s) return -ENOMEM;
     int err = reserve(s);
     if (err) s->windows.alloc_bytes = 0;
-    /* Whether the host window has its address on the device as well is seen with its first piece.
-     */
+    /* The first piece shows whether the device has the host window at its address. */
     if (!err) err = cuda_space_host_show(s, w->host_base, 1);
     if (err) {
         cuda_space_destroy(s);

@@ -18,7 +18,7 @@ static uint64_t index_of(const struct spares *s, const void *host) {
     return (uint64_t)((const unsigned char *)host - s->lasting->spares) / granule(s);
 }
 
-/* They become zeros, and cost nothing. */
+/* Turns them into holes, which read as zeros and use no memory. */
 static void punch(const struct spares *s, uint64_t first, uint64_t count) {
     unsigned char *at = bytes_of(s, first);
     off_t offset = (off_t)(at - (unsigned char *)s->lasting->head);
@@ -38,7 +38,7 @@ void cuda_spare_close(struct spares *s) {
     *s = (struct spares){0};
 }
 
-/* Behind the latest one that was made, round and round. */
+/* Searches from behind the latest one, cyclically. */
 void *cuda_spare_make(struct spares *s) {
     uint64_t count = s->lasting->spare_count;
     for (uint64_t n = 0; !s->old && n < count; n++) {

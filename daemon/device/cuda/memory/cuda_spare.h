@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host memory for what is taken out of the device, which outlives the process as the device's own
- * does: a granule each, of the file of cuda_lasting.h. One that nobody has is a hole in it.
+ * Host memory for swapped memory, which outlives the process as the device's memory does: granules
+ * of the file of cuda_lasting.h. An unused one is a hole in the file.
  *
  * Owner: the device. Thread: the worker's.
  */
@@ -15,24 +15,24 @@
 
 struct spares {
     struct lasting *lasting;
-    bool *used;    /* each */
-    uint64_t next; /* where one is looked for first */
-    bool old;      /* until it is settled those that nobody has may be somebody's */
+    bool *used;    /* one for each spare */
+    uint64_t next; /* index at which the search begins */
+    bool old; /* until it is settled, unused ones may belong to clients that have yet to come */
 };
 
 /* 0 or -ENOMEM. */
 int cuda_spare_open(struct spares *s, struct lasting *lasting);
-/* Also of one that is zeroed. */
+/* Accepts a struct that is zeroed. */
 void cuda_spare_close(struct spares *s);
 
-/* Zeros; NULL: there is none, or it is not settled. */
+/* A spare of zeros; NULL: there is none, or it is not settled. */
 void *cuda_spare_make(struct spares *s);
 void cuda_spare_free(struct spares *s, void *host); /* accepts NULL */
-/* Above those of chunks. */
+/* Larger than the numbers of chunks. */
 uint64_t cuda_spare_id(const struct spares *s, const void *host);
 /* As dev_recovery_ops.chunk_adopt. */
 int cuda_spare_adopt(struct spares *s, uint64_t id, void **out);
-/* What nobody has is a hole from now on. */
+/* Turns unused spares into holes. */
 void cuda_spare_settle(struct spares *s);
 
 #endif

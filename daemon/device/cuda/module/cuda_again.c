@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Machine code says it with its symbols, PTX with its declarations and what its instructions name.
+ * Reads symbols of machine code, and declarations and operands of PTX.
  */
 #include "daemon/device/cuda/module/cuda_again.h"
 
@@ -16,7 +16,7 @@
 #include "daemon/device/soft/instructions/ptx_ir.h"
 #include "daemon/device/soft/ptx/ptx_parse.h"
 
-#define NAME_SHOWN 96 /* bytes of a name in a sentence */
+#define NAME_SHOWN 96 /* bytes of a name in a message */
 
 struct reader {
     struct cuda_again *out;
@@ -25,7 +25,7 @@ struct reader {
 
 /* ---- what is found --------------------------------------------------------------------------- */
 
-/* The first reason counts. */
+/* Records a reason; the first one counts. */
 static void lack(struct reader *r, const char *format, const char *name)
     __attribute__((format(printf, 2, 0)));
 
@@ -44,7 +44,7 @@ static bool begins(const char *name, const char *with) {
     return !strncmp(name, with, strlen(with));
 }
 
-/* Compilers', which nothing writes: strings, names of functions, tables. */
+/* True for data of compilers that nothing writes: strings, names of functions, tables. */
 static bool is_compilers(const char *name) {
     return begins(name, "$str") || begins(name, "__unnamed_") || begins(name, "__cudart_");
 }
@@ -82,7 +82,7 @@ static bool lies_in(const struct elf *e, const Elf64_Sym *s, const char *section
     return at && s->st_shndx < e->section_count && at == &e->sections[s->st_shndx];
 }
 
-/* The compiler's own are called where they are, and nothing else is done with them. */
+/* The compiler's own functions are only called directly. */
 static bool is_inner(const char *name) {
     return strstr(name, "$__internal_") || strstr(name, "$__cuda_");
 }
@@ -115,7 +115,7 @@ static int read_symbols(struct reader *r, const struct elf *e) {
     return err;
 }
 
-/* Addresses in variables are other ones in another context. */
+/* Addresses stored in variables differ in another context. */
 static bool has_addresses(const struct elf *e) {
     static const char *const sections[] = {".nv.global.init", ".nv.constant3"};
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
@@ -150,7 +150,7 @@ static const struct ptx_func *find_func(const struct ptx_operand *o) {
     return NULL;
 }
 
-/* But as what is called. */
+/* Records uses of a function's address, except as the target of a call. */
 static void note_instruction(struct reader *r, const struct ptx_inst *inst) {
     for (uint32_t i = 0; i < inst->operand_count; i++) {
         bool called = inst->op == PTX_OP_call && i == 1;

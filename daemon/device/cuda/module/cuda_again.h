@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether code can be loaded again, by another process, without the job's noticing. What it has for
- * itself ends with the context: variables that somebody may write, what kernels take with malloc,
- * and functions whose address one of them may have kept. What is never written is the same again if
- * it lies where it lay: constants, and what compilers make (strings, tables of sine and cosine).
- * In doubt it cannot be loaded again.
+ * Decides whether another process can load code again without the job noticing. State that code has
+ * for itself ends with the context: writable variables, memory that kernels take with malloc, and
+ * functions whose address a kernel may have stored. Data that is never written is the same again if
+ * it lies at its old address: constants, and data that compilers make (strings, tables of sine and
+ * cosine). In doubt the code cannot be loaded again.
  *
- * Reads hostile bytes, keeps nothing of them. Any thread.
+ * Reads hostile bytes, stores none of them. Any thread.
  */
 #ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_AGAIN_H
 #define DAEMON_DEVICE_CUDA_MODULE_CUDA_AGAIN_H
@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 struct cuda_again {
-    char **names; /* of variables that have to lie where they lay */
+    char **names; /* variables that must lie at their old addresses */
     uint32_t count;
-    char lacks[160]; /* why it cannot be, for people; "": it can */
+    char lacks[160]; /* why it is impossible, for people; "": it is possible */
 };
 
-/* `capability`: the GPU's, 90 for 9.0. 0 or -ENOMEM; cuda_again_finish follows in any case. */
+/* `capability`: the GPU's, 90 for 9.0. 0 or -ENOMEM; call cuda_again_finish in any case. */
 int cuda_again_read(struct cuda_again *a, const void *image, size_t bytes, uint32_t capability);
 void cuda_again_finish(struct cuda_again *a);
 

@@ -25,7 +25,7 @@ int cuda_cluster_count(const struct dev_launch *like, bool largest, uint32_t *co
     CUresult r =
         largest ? c->driver.cuOccupancyMaxPotentialClusterSize(&value, like->func->handle, &config)
                 : c->driver.cuOccupancyMaxActiveClusters(&value, like->func->handle, &config);
-    if (r == CUDA_ERROR_INVALID_CLUSTER_SIZE) r = CUDA_SUCCESS; /* it fits no times */
+    if (r == CUDA_ERROR_INVALID_CLUSTER_SIZE) r = CUDA_SUCCESS; /* no such cluster fits */
     err = context_result(c, r);
     *count = err || value < 0 ? 0 : (uint32_t)value;
     return err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many clusters of blocks the GPU holds: multiprocessors that are together in it hold one, and
- * how many these are only the driver knows.
+ * Number of clusters of blocks that the GPU holds. A cluster needs multiprocessors that are near
+ * each other, and only the driver knows how many of these there are.
  *
- * Owner: nobody, nothing is kept. Threads: the worker's.
+ * Owner: none, because nothing is stored. Thread: the worker's.
  */
 #ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_CLUSTER_H
 #define DAEMON_DEVICE_CUDA_MODULE_CUDA_CLUSTER_H

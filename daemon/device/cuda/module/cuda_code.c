@@ -23,13 +23,13 @@ static bool look_at_entry(const struct walk *w, const struct fatbin_entry *e) {
     return enough;
 }
 
-/* Machine code that this GPU may run. */
+/* True for machine code that this GPU may run. */
 static bool is_own(const struct walk *w, const struct fatbin_entry *e) {
     return e->kind == FATBIN_ELF && e->target <= w->capability &&
            e->target / 10 == w->capability / 10;
 }
 
-/* Of machine code or, where there is none for this GPU, of anything else. */
+/* Looks at machine code for this GPU or, with `own` false, at everything else. */
 static bool look_at_fatbin(const struct walk *w, struct fatbin f, bool own) {
     struct fatbin_entry e;
     int more;

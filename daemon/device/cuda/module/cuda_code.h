@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The code in an image that the driver would choose among: machine code for the GPU or, where there
- * is none, all else. Reads hostile bytes, keeps nothing of them. Any thread.
+ * The pieces of code in an image among which the driver would choose: machine code for the GPU or,
+ * where there is none, all others. Reads hostile bytes, stores none of them. Any thread.
  */
 #ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_CODE_H
 #define DAEMON_DEVICE_CUDA_MODULE_CUDA_CODE_H
@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is asked of each piece, unpacked; NULL: there is one that cannot be read, or is still to be
- * linked. True: that is enough. */
+/* Called for each piece, unpacked; NULL: a piece cannot be read, or is not linked yet. True: no
+ * further piece is needed. */
 typedef bool (*cuda_code_look)(void *arg, const void *code, size_t bytes);
 
-/* `capability`: the GPU's, 90 for 9.0. Whether one was enough. */
+/* `capability`: the GPU's, 90 for 9.0. Returns true if `look` did. */
 bool cuda_code_any(const void *image, size_t bytes, uint32_t capability, cuda_code_look look,
                    void *arg);
 

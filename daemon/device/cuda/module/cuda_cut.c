@@ -14,7 +14,7 @@
 
 #define WHY_BYTES 256
 
-/* The text of its kernels' parts, to be freed. */
+/* Makes the PTX of the second module, which the caller frees. */
 static int rewrite(const struct cuda_source *s, char **text, char *why) {
     struct ptx_module *m = NULL;
     int err = ptx_parse(s->text, s->bytes, &m, why, WHY_BYTES);
@@ -58,8 +58,8 @@ void cuda_cut_unload(struct context *c, CUmodule module) {
     if (module) context_result(c, c->driver.cuModuleUnload(module));
 }
 
-/* Whether its own parameters lie where they are put, and are the last: what is known of the whole
- * kernel's may be wrong, since to ask for one that there is not is how their number is learnt. */
+/* True when our parameters lie at the expected offsets, and are the last. The complete kernel's
+ * count may be wrong, because it is found by asking for a parameter that does not exist. */
 static bool is_laid_out(const struct driver *d, CUfunction cut, uint32_t count, uint32_t bytes) {
     size_t offset = 0, size = 0;
     for (uint32_t i = 0; i < SUBGRID_PARAMS; i++)
@@ -97,7 +97,7 @@ static CUresult allow_shared(struct context *c, struct cuda_cut *cut, uint32_t b
     return r;
 }
 
-/* Its launches are mostly alike. */
+/* Caches the latest result, because launches of a kernel are mostly alike. */
 uint32_t cuda_cut_blocks(struct context *c, struct cuda_cut *cut, uint32_t threads,
                          uint32_t shared_bytes) {
     int blocks = 0;

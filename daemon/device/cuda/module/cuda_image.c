@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layouts as measured with nvcc 13.0 (shim/code/fatbin.c has the other end).
+ * Layouts as measured with nvcc 13.0 (shim/code/fatbin.c is the counterpart).
  */
 #include "daemon/device/cuda/module/cuda_image.h"
 
@@ -17,10 +17,11 @@
 struct fatbin {
     uint32_t magic;
     uint16_t version, header_bytes;
-    uint64_t bytes; /* behind the header */
+    uint64_t bytes; /* size behind the header */
 };
 
-/* Of the fatbin there, with its header; 0: there is none, or it does not end within `left`. */
+/* Length of the fatbin there, with its header; 0: there is none, or it does not end within `left`.
+ */
 static size_t length_at(const unsigned char *at, size_t left) {
     struct fatbin f;
     if (left < sizeof(f)) return 0;
@@ -40,7 +41,7 @@ static int add_unit(struct cuda_image *i, const void *unit, uint32_t count) {
     return 0;
 }
 
-/* Alignment may leave a few bytes behind the last one. */
+/* Alignment may leave a few bytes behind the last fatbin. */
 static int split(struct cuda_image *i, size_t first, size_t bytes) {
     const unsigned char *at = i->bytes;
     uint32_t count = 0;

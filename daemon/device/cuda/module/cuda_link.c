@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A unit that is PTX as a program wrote it is handed over as PTX: in a fatbin the driver wants more
- * of an entry's header than is known of it (a worker died of that with driver 580.159).
+ * A unit that consists of PTX is passed as PTX: in a fatbin the driver needs more of an entry's
+ * header than is known of it (a worker died of that with driver 580.159).
  */
 #include "daemon/device/cuda/module/cuda_link.h"
 
@@ -11,7 +11,7 @@
 
 #include "daemon/device/soft/image/fatbin.h"
 
-/* Behind a fatbin's header of 16 bytes there is how long the rest is. */
+/* Reads the length of a fatbin from its header of 16 bytes. */
 static size_t bytes_of(const void *unit) {
     const struct {
         uint32_t magic;
@@ -21,7 +21,7 @@ static size_t bytes_of(const void *unit) {
     return head->header_bytes + (size_t)head->bytes;
 }
 
-/* The only entry of a unit, when that is PTX. */
+/* The only entry of a unit, if it is PTX. */
 static bool is_text(const void *unit, size_t bytes, struct fatbin_entry *e) {
     struct fatbin f;
     struct fatbin_entry more;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuModuleLoadDataEx, and what the driver says of the kernels in it.
+ * cuModuleLoadDataEx, and the driver's description of the kernels.
  */
 #include "daemon/device/cuda/module/cuda_module.h"
 
@@ -20,7 +20,7 @@
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* What the driver's compiler said, on one line. */
+/* Writes the message of the driver's compiler on one line. */
 static void explain(const struct context *c, CUresult r, char *log, char *why, size_t why_bytes) {
     for (char *at = log; *at; at++)
         if (*at == '\n') *at = at[1] ? ';' : '\0';
@@ -35,7 +35,7 @@ static CUresult load_units(struct dev_module *m, const struct cuda_image *image,
     return r ? r : d->cuLibraryGetModule(&m->handle, m->library);
 }
 
-/* One image, of parts that are linked only now, or of linked code and its units. */
+/* Loads one image, units that must be linked first, or linked code with its units. */
 static CUresult load_any(struct dev_module *m, const struct cuda_image *image,
                          CUjit_option *options, void **values, unsigned int count) {
     const struct driver *d = &m->context->driver;
@@ -75,7 +75,7 @@ static uint32_t capability_of(const struct context *c) {
     return (uint32_t)(10 * major + minor);
 }
 
-/* Where a variable lies that the driver does not tell of, nobody can compare. */
+/* The place of a variable that the driver does not know cannot be compared. */
 static int find_one(struct dev_module *m, uint32_t i) {
     CUdeviceptr at = 0;
     size_t bytes = 0;
@@ -98,7 +98,7 @@ static int find_places(struct dev_module *m) {
     return err;
 }
 
-/* What else is to be known of it. */
+/* Finds the module's other properties. */
 static int look_at(struct dev_module *m, const void *image, size_t bytes) {
     uint32_t capability = capability_of(m->context);
     m->prints = cuda_prints(image, bytes, capability, &m->asserts);
@@ -130,7 +130,7 @@ static int name_funcs(struct dev_module *m) {
 
 int cuda_module_read(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
                      struct dev_module **out, char *why, size_t why_bytes) {
-    (void)capability; /* the driver chooses for the GPU that it has */
+    (void)capability; /* the driver chooses for its GPU */
     *out = NULL;
     struct dev_module *m = calloc(1, sizeof(*m));
     if (!m) return -ENOMEM;
@@ -147,7 +147,7 @@ int cuda_module_read(struct dev_space *space, uint32_t capability, const void *i
     return err;
 }
 
-/* The driver gave it its memory when it was loaded. */
+/* The driver has allocated the memory at loading. */
 int cuda_module_place(struct dev_module *m, char *why, size_t why_bytes) {
     (void)why, (void)why_bytes;
     if (m->again.lacks[0]) cuda_space_lacks(m->space, m->again.lacks);
@@ -204,7 +204,7 @@ const char *cuda_module_func_name(struct dev_module *m, uint32_t index) {
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* 0 for one that the driver does not know. What else it answers is an error, kept in `*err`. */
+/* 0 for an attribute that the driver does not know. Any other error is stored in `*err`. */
 static uint32_t attribute(const struct dev_func *f, CUfunction_attribute which, int *err) {
     struct context *c = f->module->context;
     int value = 0;
@@ -219,7 +219,7 @@ static int read_params(struct dev_func *f) {
     for (uint32_t i = 0; i < MODULE_PARAMS; i++) {
         size_t offset = 0, bytes = 0;
         CUresult r = d->cuFuncGetParamInfo(f->handle, i, &offset, &bytes);
-        if (r == CUDA_ERROR_INVALID_VALUE) return 0; /* it has no more */
+        if (r == CUDA_ERROR_INVALID_VALUE) return 0; /* there are no more */
         if (r) return context_result(f->module->context, r);
         if (i == room) {
             struct dev_param *more = realloc(f->params, (room = 2 * room + 8) * sizeof(*more));
@@ -250,7 +250,7 @@ static int describe(struct dev_func *f) {
     i->req_cluster[1] = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &err);
     i->req_cluster[2] = attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &err);
     f->shared_allowed = attribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &err);
-    /* The library asks for what launches need: clusters of more than 8 blocks are among it. */
+    /* The client's library checks launches, including clusters of more than 8 blocks. */
     f->module->context->driver.cuFuncSetAttribute(
         f->handle, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
     return err;
@@ -307,7 +307,7 @@ int cuda_func_allow_shared(struct dev_func *f, uint32_t bytes) {
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* Who has its address can write it, a constant too. */
+/* A job with a variable's address can write it, even a constant. */
 static void lack_known(struct dev_module *m, const char *name) {
     char text[160];
     snprintf(text, sizeof(text), "variable %.96s of a module changes with the context", name);
@@ -328,7 +328,7 @@ int cuda_module_global_get(struct dev_module *m, const char *name, uint64_t *add
     return 0;
 }
 
-/* The driver does not say how many there are. */
+/* The driver does not give the number of variables. */
 uint32_t cuda_module_global_count(struct dev_module *m) {
     (void)m;
     return 0;

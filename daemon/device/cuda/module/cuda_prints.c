@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks for a name in what the driver would choose of an image. A name is looked for as bytes: to
- * be wrong about one that only contains it costs a little time and nothing else.
+ * Searches the code that the driver would choose for a name, as bytes. A false match of a longer
+ * name only costs a little time.
  */
 #include "daemon/device/cuda/module/cuda_prints.h"
 
@@ -17,7 +17,7 @@ static bool names(const void *code, size_t bytes, const char *name) {
     return !code || memmem(code, bytes, name, strlen(name)) != NULL;
 }
 
-/* Until both are known. */
+/* Searches until both are known. */
 static bool look(void *arg, const void *code, size_t bytes) {
     struct says *s = arg;
     if (!s->prints) s->prints = names(code, bytes, "vprintf");

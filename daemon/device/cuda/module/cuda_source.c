@@ -6,7 +6,7 @@
 
 #include "daemon/device/soft/image/fatbin.h"
 
-/* Of the GPU: 90 for 9.0. */
+/* The GPU's compute capability: 90 for 9.0. */
 static uint32_t capability_of(const struct context *c) {
     int major = 0, minor = 0;
     c->driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, c->device);
@@ -27,8 +27,9 @@ static uint32_t code_target(const void *image, size_t bytes, uint32_t capability
     return target;
 }
 
-/* One fatbin, or PTX; of several the driver links what only it knows. And without code for one
- * architecture or family alone (sm_90a), beside which code for the same number may be another. */
+/* True for one fatbin, or PTX: with several, the driver links code that only it knows. The fatbin
+ * must not have code for one architecture or family alone (sm_90a), because other code with the
+ * same number may differ. */
 static bool is_plain(const void *image, size_t bytes) {
     struct fatbin f, next;
     struct fatbin_entry e;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a launch on the driver touches, by the PTX that says it (cuda_source.h;
+ * The memory that a launch on the driver touches, according to its PTX (cuda_source.h;
  * daemon/device/touch).
  */
 #ifndef DAEMON_DEVICE_CUDA_MODULE_CUDA_TOUCH_H

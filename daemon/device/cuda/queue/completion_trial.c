@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A fill of four bytes, and what follows it: the calls, the way to the GPU and back, and the looks
- * that see it. Behind nothing at all an event may be reached without the GPU.
+ * Measures a fill of four bytes with its completion: the calls, the way to the GPU and back, and
+ * the checks. An event behind no work at all may complete without the GPU.
  */
 #include "daemon/device/cuda/queue/completion_trial.h"
 
@@ -15,12 +15,12 @@
 
 #define ROUNDS 33
 #define NEVER UINT64_MAX
-/* One that is not seen for so long is never seen. */
+/* A completion that takes this long counts as never. */
 #define PATIENCE_NS 50000000
-/* A way that has taken so long is known. */
+/* A measurement may stop after this time. */
 #define ENOUGH_NS 5000000
-/* After the end of a context words say what was complete, and events nothing: these have to be
- * sooner by a quarter. */
+/* After the end of a context, words still show completed operations, and events show nothing. So
+ * events must be faster by a quarter. */
 #define EVENTS_OF_WORDS(ns) ((ns) / 4 * 3)
 
 static int compare(const void *a, const void *b) {
@@ -28,7 +28,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* From before the call until it is seen; NEVER, or it cannot be asked. */
+/* Time from before the call until its completion is seen; NEVER, or a failed call. */
 static uint64_t one(struct completions *c, struct word *w, CUstream stream, uint64_t number) {
     const struct driver *d = &c->context->driver;
     const CUdeviceptr filled =
@@ -50,7 +50,7 @@ static uint64_t measure(struct completions *c, CUstream stream, enum dev_complet
     struct word *w = cuda_completion_take(c);
     if (!w) return NEVER;
     c->way = way;
-    one(c, w, stream, 1); /* what is only made once */
+    one(c, w, stream, 1); /* one-time setup */
     const uint64_t begin_ns = fdutil_now_ns();
     do {
         took[count] = one(c, w, stream, count + 2);

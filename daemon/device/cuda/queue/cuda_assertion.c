@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file in the place of descriptor 2, for a moment.
+ * A file that replaces descriptor 2 for a moment.
  */
 #include "daemon/device/cuda/queue/cuda_assertion.h"
 
@@ -17,7 +17,7 @@
 
 #include "common/fdutil.h"
 
-#define LOG_PATIENCE_MS 500 /* with the log's reader */
+#define LOG_PATIENCE_MS 500 /* for the log's reader */
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -65,13 +65,13 @@ static bool is_assertion(const char *line, size_t bytes) {
            memmem(line, bytes, words, sizeof(words) - 1);
 }
 
-/* With its end; what has none is none. */
+/* Length of a line with its end; text without an end is no line. */
 static size_t line_at(const char *text, size_t bytes) {
     const char *end = bytes ? memchr(text, '\n', bytes) : NULL;
     return end ? (size_t)(end - text) + 1 : 0;
 }
 
-/* Of the text, in its place. */
+/* Filters the text in place. */
 static size_t keep_lines(char *text, size_t bytes) {
     size_t kept = 0;
     for (size_t at = 0, n; (n = line_at(text + at, bytes - at)); at += n) {

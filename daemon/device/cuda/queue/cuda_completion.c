@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words that streams write or events that they reach, and the thread that looks at them for a
- * sleeper.
+ * Words that streams write or events that they reach, and the thread that checks them while the
+ * worker sleeps.
  */
 #include "daemon/device/cuda/queue/cuda_completion.h"
 
@@ -14,9 +14,10 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 
-/* How often it looks. Shorter than what a sleeper is woken in, longer than what costs a core. */
+/* Interval of checks. It is shorter than the time to wake a sleeper, and long enough not to load a
+ * core. */
 #define WAITER_NAP_NS 20000
-/* It lets the worker look by itself, for calls of the driver that say whether the context lives. */
+/* After this many checks the worker is woken, to ask the driver whether the context lives. */
 #define WAITER_NAPS 500
 
 struct word_page {
@@ -90,7 +91,7 @@ int cuda_completion_sign(struct completions *c, struct word *w, CUstream stream,
     return context_result(c->context, d->cuStreamWriteValue64_v2(stream, w->address, number, 0));
 }
 
-/* What else it says than that it was not reached is the context's end, which others hear of. */
+/* Any error except "not reached" is the context's end, which is handled elsewhere. */
 static bool is_reached(struct completions *c, CUevent event) {
     CUresult r = c->context->driver.cuEventQuery(event);
     if (r != CUDA_ERROR_NOT_READY) context_result(c->context, r);
@@ -120,7 +121,7 @@ static void end_marks(struct completions *c, struct word *w) {
 
 /* ---- the waiter ------------------------------------------------------------------------------ */
 
-/* Of a word that has events only the worker says what is done: it is woken to look. */
+/* The worker is woken for a reached event, because it alone reads the events' progress. */
 static bool changed(struct completions *c) {
     for (uint32_t i = 0; i < c->count; i++) {
         const struct word *w = c->watched[i];
@@ -133,10 +134,11 @@ static bool changed(struct completions *c) {
 static void ring(struct completions *c) {
     uint64_t one = 1;
     c->armed = false;
-    if (write(c->event_fd, &one, sizeof(one)) < 0) return; /* full counter: readable already */
+    if (write(c->event_fd, &one, sizeof(one)) < 0)
+        return; /* the counter is full, so the descriptor is readable already */
 }
 
-/* With the lock held, but for the naps. */
+/* Called with the lock held, which is released during naps. */
 static void watch(struct completions *c) {
     uint64_t round = c->round;
     for (int naps = 0; c->armed && c->round == round && !c->stopping; naps++) {

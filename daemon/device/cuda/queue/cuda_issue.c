@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stream of the driver's has at most QUEUE_DEPTH operations of ours, so that no call waits for
- * room in the driver. Each is followed by its number, which says when it is complete.
+ * A stream of the driver has at most QUEUE_DEPTH of our operations, so that no call blocks in a
+ * full driver. A number follows each operation and shows when it is complete.
  */
 #include "daemon/device/cuda/queue/cuda_issue.h"
 
@@ -28,7 +28,8 @@ static void plan_parts(const struct dev_queue *q, struct task *t) {
                            cuda_share_sms(qs->shares, q->share));
 }
 
-/* The driver can be given this one, the next of its queue, or its next part: and is, at once. */
+/* True when the driver can take this operation, the next of its queue, or its next part. The caller
+ * then gives it at once. */
 static bool may_issue(struct dev_queue *q, const struct task *t) {
     const struct dev_space *s = q->space;
     if (q->still && t->kind == TASK_LAUNCH) return false;
@@ -38,7 +39,7 @@ static bool may_issue(struct dev_queue *q, const struct task *t) {
            cuda_text_enter(q->all->context->texts, s->ops, s->ops_arg, &q->turn);
 }
 
-/* At the higher level all that is left goes at once. */
+/* At the higher level all remaining parts go at once. */
 static int give_part(const struct dev_queue *q, CUstream stream, struct task *t) {
     const struct queues *qs = q->all;
     uint32_t sms = q->level ? 0 : cuda_share_sms(qs->shares, q->share);
@@ -55,8 +56,8 @@ static int give(struct dev_queue *q, CUstream stream, struct task *t) {
     }
 }
 
-/* Its number comes back when it is complete, and all before it. Without that the operation would
- * never end: then it is waited for here. */
+/* Appends the number that shows the completion of this and all earlier work. If that fails, waits
+ * here, because the operation would never end. */
 static void sign(struct dev_queue *q, CUstream stream) {
     int err = cuda_completion_sign(&q->all->words, q->word, stream, q->number);
     if (!err || context_settle(q->all->context, stream)) return;
@@ -74,8 +75,8 @@ static void begin(struct dev_queue *q, struct task *t, CUstream stream) {
     if (t->op->timed && !t->op->result) t->began = cuda_time_mark(q->all->times, stream);
 }
 
-/* What the driver says of a further part is the operation's result when those before it are
- * through: one of them may be what ends the context. */
+/* The error of a further part becomes the operation's result once its earlier parts have completed:
+ * one of them may end the context. */
 static void note_refused(struct task *t, bool first, int err) {
     if (err && first) cuda_retire_note_error(t->op, err);
     if (err && !first) t->end = err;
@@ -104,7 +105,7 @@ void cuda_issue_waiting(struct dev_queue *q) {
         issue(q, q->waiting);
 }
 
-/* Whoever heads the line gives way to those behind it once it has its turn. */
+/* A queue that gets its turn leaves the head of the line to the next one. */
 void cuda_issue_turns(struct texts *texts) {
     const struct list *head = NULL;
     while (!list_empty(&texts->turns) && texts->turns.next != head) {
@@ -115,7 +116,7 @@ void cuda_issue_turns(struct texts *texts) {
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* A task for the queue, to be filled and submitted; 0, -ENOMEM or ERR_DEVICE_LOST. */
+/* Takes a task for the queue, which the caller fills and submits. 0, -ENOMEM or ERR_DEVICE_LOST. */
 static int take_task(struct dev_queue *q, enum task_kind kind, struct dev_op *op,
                      struct task **out) {
     if (context_fatal(q->all->context)) return ERR_DEVICE_LOST;
@@ -138,7 +139,7 @@ static int submit(struct dev_queue *q, struct task *t) {
         issue(q, t);
     else if (!q->waiting)
         q->waiting = t;
-    if (now) cuda_issue_waiting(q); /* its next part */
+    if (now) cuda_issue_waiting(q); /* gives the next part */
     queue_state_set_busy(q, true);
     return 0;
 }
@@ -151,13 +152,14 @@ int cuda_issue_launch(struct dev_queue *q, const struct dev_launch *launch, stru
     return submit(q, t);
 }
 
-/* The latest one; NULL: none. Its link is what `last` points to. */
+/* The latest task; NULL: none. `last` points to its link. */
 static struct task *latest(struct dev_queue *q) {
     return q->first ? (struct task *)((char *)q->last - offsetof(struct task, next)) : NULL;
 }
 
-/* Nobody asked when it was given to the driver: what is recorded behind it now says when it had
- * ended, or else when that was asked, and it is complete with that. */
+/* No times were requested when it went to the driver. An event recorded behind it now gives its
+ * end, or the time of this request if it has ended before. The operation is complete with that
+ * event. */
 void cuda_issue_time(struct dev_queue *q, struct dev_op *op) {
     struct task *t = latest(q);
     if (!t || t->op != op || t->ended) return;
@@ -173,7 +175,7 @@ void cuda_issue_time(struct dev_queue *q, struct dev_op *op) {
     sign(q, stream);
 }
 
-/* It fails in its turn, as the hardware would have it. */
+/* Lets it fail in stream order, as the hardware would. */
 static void note_outside(struct dev_op *op, int err, uint64_t addr) {
     if (!err) return;
     op->result = err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A suspect is a kernel that was under way when the context ended: the first of its stream that did
- * not come back.
+ * A suspect is a kernel that was running when the context ended: the first of its stream that did
+ * not complete.
  */
 #include "daemon/device/cuda/queue/cuda_loss.h"
 
@@ -13,8 +13,8 @@
 #include "daemon/device/cuda/driver/cuda_text.h"
 #include "daemon/device/cuda/queue/cuda_retire.h"
 
-/* Of each stream, the first operation that did not come back was under way; those that failed
- * before they began aside. NULL: there is none. */
+/* The first operation of the stream that did not complete, which was in progress. Operations that
+ * failed before they began are skipped. NULL: there is none. */
 static struct task *head_of(const struct dev_queue *q) {
     struct task *t = q->first;
     while (t && t->issued && t->op->result)
@@ -22,9 +22,9 @@ static struct task *head_of(const struct dev_queue *q) {
     return t && t->issued ? t : NULL;
 }
 
-/* Whether what stands behind a kernel of the queue's has certainly not begun: words say what was
- * complete, the driver has ended the context, not we, and the queue never had another stream than
- * the first, whose kernels all end at once. */
+/* True when operations behind a kernel of the queue have certainly not begun. Words show completed
+ * ones; the driver ended the context, not we; and the queue had only its first stream, whose
+ * kernels all end at once. */
 static bool is_exact(const struct dev_queue *q) {
     const struct queues *qs = q->all;
     for (uint32_t i = 1; i < QUEUE_STREAMS; i++)
@@ -33,7 +33,7 @@ static bool is_exact(const struct dev_queue *q) {
            context_fatal(qs->context) != CUDA_ERROR_UNKNOWN;
 }
 
-/* Copies may go on for a while after the kernels. */
+/* Copies may continue for a while after the kernels. */
 static void note_begun(struct dev_queue *q, struct task *head) {
     bool exact = is_exact(q);
     for (struct task *t = head; t && t->issued; t = t->next) {
@@ -43,13 +43,13 @@ static void note_begun(struct dev_queue *q, struct task *head) {
     }
 }
 
-/* Who names no assertion had none that failed. */
+/* A kernel without assertions did not fail one. */
 static bool may_do(const struct task *t, const struct queues *qs) {
     return !qs->asserted || t->launch.func->module->asserts;
 }
 
-/* What can have ended the context, of the queue: a kernel under way. Events do not say whether the
- * copies before it were complete. NULL: nothing. */
+/* The kernel of the queue that can have ended the context. Events do not show whether the copies
+ * before it were complete. NULL: none. */
 static struct task *suspect_of(const struct dev_queue *q) {
     const struct queues *qs = q->all;
     struct task *t = head_of(q);
@@ -60,7 +60,7 @@ static struct task *suspect_of(const struct dev_queue *q) {
     return t && t->issued && t->kind == TASK_LAUNCH && may_do(t, qs) ? t : NULL;
 }
 
-/* How many there are, and of which space all of them are; NULL: not of one. */
+/* Number of suspects, and the space that has all of them; NULL: they are of several. */
 struct suspects {
     uint32_t count;
     const struct dev_space *space;
@@ -78,7 +78,7 @@ static struct suspects find_suspects(const struct queues *qs) {
     return s;
 }
 
-/* Where none names one, it may be any. */
+/* If no suspect names an assertion, any kernel may be one. */
 static struct suspects settle_suspects(struct queues *qs) {
     qs->asserted = context_fatal(qs->context) == CUDA_ERROR_ASSERT;
     const struct suspects s = find_suspects(qs);
@@ -87,7 +87,7 @@ static struct suspects settle_suspects(struct queues *qs) {
     return find_suspects(qs);
 }
 
-/* Where all that may have done it are one job's, that is who did it. */
+/* If all suspects are one job's, that job is the culprit. */
 static void blame(struct dev_op *op, const struct queues *qs, const struct suspects *s) {
     CUresult fatal = (CUresult)context_fatal(qs->context);
     const char *name = driver_name(&qs->context->driver, fatal);
@@ -104,7 +104,7 @@ static void blame(struct dev_op *op, const struct queues *qs, const struct suspe
                  s->count, s->space ? "of this job " : "");
 }
 
-/* What they printed up to now. */
+/* Delivers the output printed so far. */
 static void settle_texts(struct queues *qs) {
     struct list *pos;
     list_each(pos, &qs->busy) {
@@ -115,7 +115,8 @@ static void settle_texts(struct queues *qs) {
     cuda_text_settle(qs->context->texts);
 }
 
-/* What was complete when it ended, and was not looked at since: before all that failed. */
+/* Completes the operations that had completed before the end and were not seen yet, before those
+ * that failed. */
 static void bury_complete(struct queues *qs, uint64_t now_ns) {
     const struct list *pos;
     list_each(pos, &qs->busy) {
@@ -138,7 +139,7 @@ static void bury_queue(struct dev_queue *q, const struct suspects *s, uint64_t n
     queue_state_set_busy(q, false);
 }
 
-/* Before anything else waits, as that would make the driver write. It does not take long. */
+/* Called before anything else waits, as that would make the driver write. It does not take long. */
 static void hear_assertion(struct queues *qs) {
     const struct dev_queue *q = list_entry(qs->busy.next, struct dev_queue, busy);
     if (list_empty(&qs->busy) || context_fatal(qs->context) != CUDA_ERROR_ASSERT) return;
@@ -159,7 +160,7 @@ void cuda_loss_bury(struct queues *qs) {
         bury_queue(list_entry(pos, struct dev_queue, busy), &s, now_ns);
 }
 
-/* Nobody else would say it: a stream that died writes no more. */
+/* Asks the driver, because a stream that died writes no more. */
 static void ask_alive(struct queues *qs) {
     const struct dev_queue *q = list_entry(qs->busy.next, struct dev_queue, busy);
     cuda_assertion_listen(&qs->assertion);
@@ -180,7 +181,7 @@ static bool is_overdue(const struct dev_queue *q, uint64_t now_ns) {
     return qs->cancel_timeout_ns && left && now_ns - left > qs->cancel_timeout_ns;
 }
 
-/* Nothing ends a kernel of the driver's but the end of its context. */
+/* Only the end of the context ends a kernel in the driver. */
 static void end_overdue(struct queues *qs) {
     const struct list *pos;
     uint64_t now_ns = fdutil_now_ns();

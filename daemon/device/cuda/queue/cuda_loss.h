@@ -8,10 +8,10 @@
 
 #include "daemon/device/cuda/queue/queue_state.h"
 
-/* Asks the driver whether the context lives, and ends it where a kernel has outlived its time. */
+/* Asks the driver whether the context lives, and ends the context if a kernel exceeds its time. */
 void cuda_loss_ask(struct queues *qs);
-/* Completes every operation, with the context lost: suspects with its error, if all of them are one
- * job's, and the rest with ERR_DEVICE_LOST. */
+/* Completes every operation after the context is lost: suspects with its error, if all of them are
+ * one job's, and the rest with ERR_DEVICE_LOST. */
 void cuda_loss_bury(struct queues *qs);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Queues made and destroyed, and what comes back of them: operations are complete when the stream's
- * number says so.
+ * Makes and destroys queues, and collects completions: the stream's number shows them.
  */
 #include "daemon/device/cuda/queue/cuda_queue.h"
 
@@ -16,7 +15,7 @@
 #include "daemon/device/cuda/queue/cuda_loss.h"
 #include "daemon/device/cuda/queue/cuda_retire.h"
 
-/* Looking at the words is free, asking the driver is not. */
+/* Checking words is free, asking the driver is not: it is asked once in this many rounds. */
 #define QUEUE_ROUNDS 1024u
 
 /* ---- what came back -------------------------------------------------------------------------- */
@@ -25,7 +24,7 @@ static void note_idle(const struct dev_queue *q, struct task *t, uint64_t now_ns
     if (queue_state_is_between(q, t) && !t->idle_ns) t->idle_ns = now_ns;
 }
 
-/* What a kernel printed is with its job. */
+/* True when the job has the kernel's output. */
 static bool came(const struct dev_queue *q) {
     return q->through_ns && atom_load_acquire(&q->flush.done);
 }
@@ -87,7 +86,7 @@ int cuda_queues_arm(struct queues *qs) {
         cuda_completion_disarm(&qs->words); /* the last one's text may have rung as well */
         return 0;
     }
-    if (need_room(qs)) return 1; /* it goes on looking itself */
+    if (need_room(qs)) return 1; /* the worker keeps checking itself */
     list_each(pos, &qs->busy) {
         const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
         if (cuda_completion_look(&q->all->words, q->word) != q->seen || came(q)) return 1;
@@ -172,7 +171,7 @@ void cuda_queue_still(struct dev_queue *q, bool still) {
     if (q->waiting && q->waiting->issued) q->waiting->stood = true;
 }
 
-/* One that the driver has a part of gets no further one. */
+/* Ends a launch of which the driver has a part: it gets no further one. */
 static void end_parts(struct dev_queue *q, struct task *t) {
     bool over = queue_state_is_between(q, t);
     t->end = ERR_CANCELLED;

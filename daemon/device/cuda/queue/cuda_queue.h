@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A queue is a stream of the driver's, and another one for each level and each share of the
- * multiprocessors that it ever had: the driver fixes both when a stream is made. It has at most
- * QUEUE_DEPTH operations of ours, so that what a job sent ahead can still be taken back.
+ * A queue is a stream of the driver, plus another one for each level and each share of the
+ * multiprocessors that it ever had, because the driver fixes both when it makes a stream. It has at
+ * most QUEUE_DEPTH of our operations, so that a job's later ones can still be cancelled.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -18,10 +18,10 @@ int cuda_queues_open(struct queues *qs, struct context *context, struct shares *
                      struct times *times, enum dev_completion way);
 void cuda_queues_close(struct queues *qs);
 
-/* What is complete, in order; NULL: nothing. When the context is lost, that is everything: what may
- * have done it with its error, the rest with ERR_DEVICE_LOST. */
+/* Completed operations, in order; NULL: none. After the context is lost, that is all of them:
+ * suspects with its error, the rest with ERR_DEVICE_LOST. */
 struct dev_op *cuda_queues_poll(struct queues *qs);
-/* 1: something is complete already. */
+/* 1: an operation is complete already. */
 int cuda_queues_arm(struct queues *qs);
 
 int cuda_queue_create(struct queues *qs, struct dev_space *space, int priority,
@@ -29,10 +29,10 @@ int cuda_queue_create(struct queues *qs, struct dev_space *space, int priority,
 void cuda_queue_destroy(struct dev_queue *q);
 void cuda_queue_level(struct dev_queue *q, uint32_t level);
 void cuda_queue_share(struct dev_queue *q, uint32_t sms);
-/* No kernel of it is given to the driver, nor a further part of one, until it is not still again.
- */
+/* Stops giving the driver kernels of this queue, or further parts of one, until it is called with
+ * false. */
 void cuda_queue_still(struct dev_queue *q, bool still);
-/* What the driver has not been given yet is complete, with ERR_CANCELLED. */
+/* Completes the space's operations that the driver does not have yet, with ERR_CANCELLED. */
 void cuda_queues_cancel(struct queues *qs, struct dev_space *space);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An operation's times are the driver's, or else those at which it was given and seen.
+ * An operation's times are the driver's, or else those of giving it and seeing its completion.
  */
 #include "daemon/device/cuda/queue/cuda_retire.h"
 
@@ -14,7 +14,7 @@ void cuda_retire_ask_text(struct dev_queue *q) {
     cuda_text_ask(q->all->context->texts, &q->flush, q->streams[q->current]);
 }
 
-/* When the kernel was complete. */
+/* Returns the time at which the kernel was complete. */
 static uint64_t end_printing(struct dev_queue *q) {
     uint64_t through_ns = q->through_ns;
     q->printing = false;
@@ -28,9 +28,9 @@ static uint64_t between(uint64_t value, uint64_t least, uint64_t most) {
     return value < most ? value : most;
 }
 
-/* As the driver says it, or else as it was seen: it began when it was given to the driver or when
- * the one before it had ended. However far the clocks are apart, it did not begin before it was
- * given to the driver, nor end after `now_ns`, when it was seen to be complete. */
+/* Sets the driver's times, or else the observed ones: it began when it was given to the driver or
+ * when the one before it had ended. Clock errors must not move its begin before it was given, nor
+ * its end after `now_ns`, when its completion was seen. */
 static void note_times(struct dev_queue *q, const struct task *t, uint64_t now_ns) {
     struct times *times = q->all->times;
     struct dev_op *op = t->op;
@@ -44,7 +44,7 @@ static void note_times(struct dev_queue *q, const struct task *t, uint64_t now_n
     op->start_ns = between(op->timed ? op->end_ns - took_ns : before_ns, t->issued_ns, op->end_ns);
     op->busy_ns = op->timed ? took_ns : op->end_ns - op->start_ns;
     op->busy_ns -= t->stood_ns < op->busy_ns ? t->stood_ns : op->busy_ns;
-    op->timed &= !t->stood; /* how long it would have taken is not known so well */
+    op->timed &= !t->stood; /* the time of an uninterrupted run is less exact */
     if (op->end_ns > q->last_end_ns) q->last_end_ns = op->end_ns;
     cuda_time_drop(times, t->began);
     cuda_time_drop(times, t->ended);
@@ -52,7 +52,7 @@ static void note_times(struct dev_queue *q, const struct task *t, uint64_t now_n
 
 void cuda_retire_note_error(struct dev_op *op, int err) {
     op->result = err;
-    /* Which was nothing of it: it did not begin, or goes no further. */
+    /* The operation itself is not at fault: it did not begin, or was stopped. */
     if (err == ERR_DEVICE_LOST || err == ERR_CANCELLED) return;
     snprintf(op->fault_text, sizeof(op->fault_text), "the driver refused it: %s", err_text(err));
 }

@@ -9,7 +9,7 @@
 
 #define WHOLE 1000u /* thousandths */
 
-/* 0: it cannot be told, or there is none. */
+/* Size of a part in blocks; 0: unknown, or the launch is not split. */
 static uint64_t blocks_of(const struct cuda_subgrids *how, const struct dev_launch *l,
                           uint32_t sms) {
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
@@ -20,7 +20,7 @@ static uint64_t blocks_of(const struct cuda_subgrids *how, const struct dev_laun
     return wave && !part ? 1 : part;
 }
 
-/* Of its parameters: the launch may have some padding behind them. */
+/* Bytes of the kernel's own parameters: the launch may have padding behind them. */
 static uint32_t own_bytes(const struct dev_launch *l) {
     uint32_t most = l->func->info.param_bytes;
     return l->param_bytes < most ? l->param_bytes : most;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Free lists: of tasks, in blocks, and of room for parameters, by size.
+ * Free lists: tasks, in blocks, and parameter blocks, by size.
  */
 #include "daemon/device/cuda/queue/cuda_task.h"
 
@@ -18,8 +18,8 @@ struct task_block {
 
 struct task_params {
     struct task_params *next;
-    uint32_t size;                                      /* which of the sizes */
-    unsigned char bytes[] __attribute__((aligned(16))); /* as malloc has it */
+    uint32_t size;                                      /* index of the size */
+    unsigned char bytes[] __attribute__((aligned(16))); /* aligned as malloc's */
 };
 
 static bool add_block(struct tasks *pool) {

@@ -84,8 +84,8 @@ static bool fits(const struct dev_space *s, const struct dev_copy *k) {
            extent(k, k->src_pitch, k->src_slice) <= cuda_space_room(s, k->src);
 }
 
-/* Takes a part off its beginning that is nearer to fitting: of slices or rows half of them, of a
- * row what fits. */
+/* Takes a part off the beginning that is nearer to fitting one call: half of the slices or rows, or
+ * the fitting part of a row. */
 static struct dev_copy split(const struct dev_space *s, struct dev_copy *left) {
     struct dev_copy part = *left;
     uint64_t dst, src;
@@ -115,7 +115,7 @@ int operation_copy(const struct dev_space *s, CUstream stream, const struct dev_
     return err ? err : copy_at_once(s, stream, &left);
 }
 
-/* The worker held the whole extent against the windows; here each row is looked up. */
+/* The worker checked the whole extent against the windows; here each row is looked up. */
 static int check_rows(const struct dev_space *s, uint64_t base, uint64_t width, uint64_t rows,
                       uint64_t pitch, uint64_t *addr) {
     for (uint64_t i = 0; i < rows; i++) {
@@ -125,7 +125,7 @@ static int check_rows(const struct dev_space *s, uint64_t base, uint64_t width, 
     return 0;
 }
 
-/* All at once where that is so, which it mostly is. */
+/* Checks all at once if the extent is backed, which is the usual case. */
 static int check_box(const struct dev_space *s, uint64_t base, const struct dev_copy *k,
                      uint64_t pitch, uint64_t slice, uint64_t *addr) {
     if (!k->width_bytes || !k->height || !k->depth) return 0;
@@ -171,7 +171,7 @@ static CUresult fill_rows(const struct driver *d, CUstream stream, const struct 
     }
 }
 
-/* The driver fills with at most 4 bytes: the halves, one beside the other, as columns. */
+/* The driver fills with at most 4 bytes, so the two halves are filled as columns. */
 static CUresult fill_wide(const struct driver *d, CUstream stream, const struct dev_memset *m) {
     CUresult r = CUDA_SUCCESS;
     for (uint64_t row = 0; !r && row < m->height; row++) {
@@ -191,7 +191,7 @@ static int fill_at_once(struct context *c, CUstream stream, const struct dev_mem
     return context_result(c, fill_rows(d, stream, m));
 }
 
-/* As split() does. */
+/* Splits as split() does. */
 static struct dev_memset split_fill(const struct dev_space *s, struct dev_memset *left) {
     struct dev_memset part = *left;
     if (left->height > 1) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver's streams of a queue: one for each share and level that it ever had.
+ * A queue's streams of the driver: one for each share and level that it ever had.
  */
 #include "daemon/device/cuda/queue/queue_state.h"
 
-/* A job's own priorities are below that of the level above. */
+/* Priorities that a job sets stay below that of the higher level. */
 static int priority_of(const struct dev_queue *q, uint32_t level) {
     const struct context *c = q->all->context;
     int most =

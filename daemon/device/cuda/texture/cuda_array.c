@@ -22,7 +22,7 @@ static int result(const struct dev_space *s, CUresult r) {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* How many begin at or below it. */
+/* Number of arrays that begin at or below the address. */
 static uint32_t place_of(const struct arrays *t, uint64_t addr) {
     uint32_t first = 0, end = t->count;
     while (first < end) {
@@ -98,7 +98,7 @@ static int make(const struct dev_space *s, struct array *a) {
     return err;
 }
 
-/* Levels go with what they are of. */
+/* Levels are freed with their mipmapped array. */
 static void unmake(const struct dev_space *s, struct array *a) {
     const struct driver *d = driver_of(s);
     if (a->mipmapped)
@@ -133,14 +133,14 @@ void cuda_array_destroy(struct dev_space *s, struct array *a) {
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* Where a side of a copy begins. */
+/* The beginning of one side of a copy. */
 struct place {
     CUarray array; /* NULL: in memory */
     uint64_t x, y, z;
-    uint64_t addr, pitch, rows; /* of memory; rows: of a slice */
+    uint64_t addr, pitch, rows; /* in memory; rows: of a slice */
 };
 
-/* Which level an address of the array lies in; the space between two counts as the former's. */
+/* The level of an address of the array; addresses between two levels belong to the former. */
 static uint32_t level_at(const struct array *a, uint64_t addr) {
     uint32_t k = a->as.level_count - 1;
     while (k && a->as.levels[k].addr > addr)
@@ -179,7 +179,7 @@ int cuda_array_check(const struct dev_space *s, const struct dev_copy *k, uint64
     return locate(a, k, addr, pitch, slice, &at) ? 0 : ERR_ILLEGAL_ADDRESS;
 }
 
-/* The array may have gone since it was looked at. Of one row there is no pitch. */
+/* The array may have been freed since the check. A single row has no pitch. */
 static int place(const struct dev_space *s, const struct dev_copy *k, uint64_t addr, uint64_t pitch,
                  uint64_t slice, struct place *out) {
     const struct array *a = cuda_array_find(s, addr);
@@ -216,7 +216,7 @@ static CUDA_MEMCPY3D as_copy(const struct place *dst, const struct place *src,
                            .Depth = k->depth};
 }
 
-/* A call has slices of whole rows. */
+/* One call needs slices of whole rows. */
 static bool in_one_call(const struct dev_copy *k) {
     if (k->depth == 1 || k->height == 1) return true;
     return k->src_slice % k->src_pitch == 0 && k->dst_slice % k->dst_pitch == 0;

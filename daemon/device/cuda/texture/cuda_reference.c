@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list of those that read something, since the driver does not say what does.
+ * A list of the bound references, since the driver does not list them.
  */
 #include "daemon/device/cuda/texture/cuda_reference.h"
 
@@ -13,11 +13,11 @@
 #include "daemon/device/device_textures.h"
 
 struct reference {
-    struct list link; /* of the space's */
+    struct list link; /* in the space's list */
     const struct dev_module *module;
-    const struct array *of; /* NULL: of memory */
+    const struct array *of; /* NULL: reads memory */
     bool surface;
-    bool told; /* something, if not all */
+    bool told; /* at least partly bound */
     CUtexref texture;
     CUsurfref sheet; /* the surface's */
     char name[];
@@ -46,7 +46,7 @@ static CUresult bind_array(const struct driver *d, const struct reference *r, CU
                       : d->cuTexRefSetArray(r->texture, a, CU_TRSA_OVERRIDE_FORMAT);
 }
 
-/* It begins where it is, or the kernel would be told of a distance that nobody asked for. */
+/* The range must begin at the address: the driver's offset would need a change in the kernel. */
 static CUresult bind_linear(const struct driver *d, CUtexref t, const CUDA_RESOURCE_DESC *m) {
     size_t beyond = 0;
     CUresult r = d->cuTexRefSetFormat(t, m->res.linear.format, (int)m->res.linear.numChannels);
@@ -150,7 +150,7 @@ static void drop(struct dev_space *s, struct reference *r) {
 
 /* ---- what the worker says -------------------------------------------------------------------- */
 
-/* A reference reads all of what it is bound to, as what it is. */
+/* A reference reads the complete object to which it is bound, with its own format. */
 static int check(const struct dev_space *s, const struct dev_texture *t, struct array **of) {
     CUDA_RESOURCE_VIEW_DESC view;
     int err = cuda_shown_find(s, t, of);

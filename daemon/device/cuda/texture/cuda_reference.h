@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texture and surface references of modules: the driver has one for each by its name, and is told
- * all that it is to read and how, call by call. What is bound to nothing any more reads an array of
- * one element, which the context has for that: the driver has no word for nothing.
+ * Texture and surface references of modules. The driver has one for each name, and is told call by
+ * call what it reads and how. The driver cannot unbind a reference, so an unbound one reads an
+ * array of one element that the context has for that.
  *
  * Owner: the client's space. Thread: the worker's.
  */
@@ -15,17 +15,17 @@
 #include "daemon/device/cuda/texture/cuda_array.h"
 #include "daemon/device/device_textures.h"
 
-#define REFERENCES_MOST 1024u /* of a space, that read something */
+#define REFERENCES_MOST 1024u /* bound references of a space */
 
-/* As module_reference of device.h. What fails leaves it bound to nothing. */
+/* Implements module_reference of device.h. A failure leaves the reference unbound. */
 int cuda_reference_set(struct dev_module *m, const char *name, bool surface,
                        const struct dev_texture *t);
 
-/* Those that read this array, or are this module's, are bound to nothing. */
+/* Unbinds the references that read this array, or belong to this module. */
 void cuda_reference_drop_array(struct dev_space *s, const struct array *a);
 void cuda_reference_drop_module(struct dev_module *m);
 
-/* No module is left. */
+/* Called when no module is left. */
 void cuda_reference_close(struct context *c);
 
 #endif

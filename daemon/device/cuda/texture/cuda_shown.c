@@ -8,8 +8,8 @@
 
 /* ---- what it is of --------------------------------------------------------------------------- */
 
-/* Not of the array's own elements: these are read as others of their size. The driver's list goes
- * through kinds of a channel, each with 1, 2 and 4. UNORM and SNORM are always read as numbers. */
+/* The format for reading elements as others of their size. The driver's list has the kinds of a
+ * channel, each with 1, 2 and 4 channels. UNORM and SNORM are always read as fractions. */
 static CUresourceViewFormat other_format(const struct dev_texture *t, const struct array *a) {
     static const CUarray_format kinds[] = {CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_SIGNED_INT8,
                                            CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
@@ -44,7 +44,7 @@ static CUDA_RESOURCE_DESC memory_of(const struct dev_texture *t) {
     return d;
 }
 
-/* One level is an array by itself, of which alone surfaces are. */
+/* One level is an array by itself; surfaces are possible only on such an array. */
 static CUDA_RESOURCE_DESC array_of(const struct dev_texture *t, const struct array *a) {
     CUDA_RESOURCE_DESC d = {.resType = CU_RESOURCE_TYPE_ARRAY};
     if (t->level_count == 1) {
@@ -99,7 +99,7 @@ CUDA_TEXTURE_DESC cuda_shown_reading(const struct dev_texture *t) {
 
 /* ---- whether it is there --------------------------------------------------------------------- */
 
-/* What is described must be of the array that is there. */
+/* The description must match the existing array. */
 static bool fits(const struct dev_texture *t, const struct array *a) {
     const struct dev_texture_level *own = &a->as.levels[t->first_level];
     uint64_t skipped = own->slice * t->first_layer;
@@ -114,7 +114,7 @@ static bool fits(const struct dev_texture *t, const struct array *a) {
            l->pitch == own->pitch;
 }
 
-/* What kernels would find at such an address nobody could say. */
+/* The result of reading an address that is not backed would be undefined. */
 static bool is_there(const struct dev_space *s, const struct dev_texture *t) {
     const struct dev_texture_level *l = &t->levels[0];
     uint64_t row = (uint64_t)l->width * t->element_bytes;

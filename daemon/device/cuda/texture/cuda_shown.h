@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the worker says of a texture or surface, in the driver's words: what it is of, what is seen
- * of that, how it is read.
+ * Converts a texture or surface to the driver's descriptions: the resource, the view of it, and how
+ * it is read.
  *
  * Owner: the client's space. Thread: the worker's.
  */
@@ -14,12 +14,12 @@
 #include "daemon/device/device.h"
 #include "daemon/device/device_textures.h"
 
-/* What it is of must be there, and be like that: else -EINVAL. `*of`: the array, or NULL: memory.
- * What can be told without the driver. */
+/* The resource must exist and match the description, else -EINVAL. `*of`: the array, or NULL:
+ * memory. Checks what is possible without the driver. */
 int cuda_shown_find(const struct dev_space *s, const struct dev_texture *t, struct array **of);
 
 CUDA_RESOURCE_DESC cuda_shown_resource(const struct dev_texture *t, const struct array *of);
-/* False: it is all of the resource, read as what it is. */
+/* False: the view is the whole resource in its own format. */
 bool cuda_shown_view(const struct dev_texture *t, const struct array *a,
                      CUDA_RESOURCE_VIEW_DESC *v);
 CUDA_TEXTURE_DESC cuda_shown_reading(const struct dev_texture *t);

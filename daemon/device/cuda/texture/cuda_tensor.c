@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One call of the driver for each kind; it computes and asks the GPU nothing.
+ * One call of the driver for each kind; it only computes, without the GPU.
  */
 #include "daemon/device/cuda/texture/cuda_tensor.h"
 
@@ -57,7 +57,7 @@ static CUresult ask_driver(const struct driver *d, const struct tensor_ask *a, C
 }
 
 int cuda_tensor_map(struct context *c, const struct tensor_ask *ask, struct tensor_answer *out) {
-    CUtensorMap map; /* aligned as the driver wants it */
+    CUtensorMap map; /* has the alignment that the driver requires */
     memcpy(&map, ask->map, sizeof(map));
     *out = (struct tensor_answer){0};
     int err = context_result(c, ask_driver(&c->driver, ask, &map, &out->alloc_class));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor maps as the driver writes them: what lies in them is between it and the GPU.
+ * Tensor maps as the driver encodes them; only the driver and the GPU know their content.
  *
- * Owner: nobody, nothing is kept. Threads: the worker's.
+ * Owner: none, because nothing is stored. Thread: the worker's.
  */
 #ifndef DAEMON_DEVICE_CUDA_TEXTURE_CUDA_TENSOR_H
 #define DAEMON_DEVICE_CUDA_TEXTURE_CUDA_TENSOR_H

@@ -15,9 +15,9 @@
 #define NUMBERS (1u << 20) /* the low part of a handle */
 
 struct texture {
-    struct list link; /* of its array's, or textures.of_memory */
+    struct list link; /* in its array's list, or in textures.of_memory */
     uint64_t number;  /* the client's handle */
-    struct array *of; /* NULL: of memory */
+    struct array *of; /* NULL: reads memory */
     bool surface;
     CUtexObject handle; /* or the surface's */
 };

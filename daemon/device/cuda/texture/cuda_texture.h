@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texture and surface objects: the client numbers them, kernels are given what the driver calls
- * them.
+ * Texture and surface objects: the client numbers them, and kernels use the driver's handles.
  *
  * Owner: the client's space. Thread: the worker's.
  */
@@ -15,10 +14,10 @@
 int cuda_texture_add(struct dev_space *s, const struct dev_texture *t, uint64_t *seen);
 void cuda_texture_remove(struct dev_space *s, uint64_t handle);
 
-/* The array that begins there, with those that are of it; all arrays. */
+/* Frees the array that begins there, with its textures; or all arrays. */
 void cuda_texture_drop_array(struct dev_space *s, uint64_t addr);
 void cuda_texture_drop_arrays(struct dev_space *s);
-/* Arrays and textures, and the tables. */
+/* Frees arrays, textures, and the tables. */
 void cuda_texture_finish(struct dev_space *s);
 
 #endif
