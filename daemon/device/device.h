@@ -278,14 +278,14 @@ struct dev_ops {
     /* ---- memory ------------------------------------------------------------------------------ */
 
     /* Physical memory comes in whole chunks of info.granularity_bytes, under the rules of CUDA's
-     * virtual memory calls: a mapping begins at a chunk's first byte and covers all of it, an
-     * unmapping is whole, a chunk neither grows nor shrinks; several spaces may map one chunk.
+     * virtual memory calls. A mapping begins at a chunk's first byte and covers all of it, it is
+     * unmapped as a whole, and a chunk neither grows nor shrinks. Several spaces may map one chunk.
      * chunk_create: zero-filled; ERR_NO_MEMORY when the device is full. */
     int (*chunk_create)(struct dev *dev, struct dev_chunk **out);
     /* The chunk is mapped nowhere. Accepts NULL. */
     void (*chunk_destroy)(struct dev *dev, struct dev_chunk *chunk);
-    /* chunks[i] appears at addr + i * granularity, in the alloc window; the chunk stays the
-     * caller's. -EEXIST when any place is taken, with nothing mapped. */
+    /* Maps chunks[i] at addr + i * granularity, in the alloc window; the chunks stay the caller's.
+     * -EEXIST when any place is taken, with nothing mapped. */
     int (*chunk_map)(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
                      uint32_t count);
     /* The caller guarantees that no operation of the space is in flight. -ENOENT when any place is
@@ -359,7 +359,7 @@ struct dev_ops {
     const struct dev_shares_ops *shares;         /* levels, shares and preemption of queues */
     const struct dev_null_mode_ops *null_mode;   /* kernels that take time and compute nothing */
     const struct dev_settings_ops *settings;     /* a capability and limits for each space */
-    const struct dev_inflight_ops *inflight;     /* looks into operations in flight */
+    const struct dev_inflight_ops *inflight;     /* state of operations in flight */
 };
 
 extern const struct dev_ops dev_soft;

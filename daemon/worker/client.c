@@ -401,7 +401,7 @@ void client_destroy(struct client *c) {
     free(c);
 }
 
-/* ---- looking up ------------------------------------------------------------------------------ */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 static bool is_inside(uint64_t base, uint64_t size, uint64_t addr, uint64_t bytes) {
     return addr >= base && bytes <= size && addr - base <= size - bytes;

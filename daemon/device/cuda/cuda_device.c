@@ -55,7 +55,7 @@ struct dev {
     uint64_t *cell;  /* destination of a peek; pinned */
 };
 
-/* ---- what it is ------------------------------------------------------------------------------ */
+/* ---- description ----------------------------------------------------------------------------- */
 
 /* 0 for an attribute that the driver does not know. Any other error is stored in `*err`. */
 static uint32_t attribute(struct dev *dev, CUdevice_attribute which, int *err) {
@@ -147,7 +147,7 @@ static void info_of(struct dev *dev, struct dev_info *out) {
     *out = dev->info;
 }
 
-/* ---- opened and closed ----------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static int open_peeking(struct dev *dev) {
     const struct driver *d = &dev->context.driver;

@@ -39,7 +39,7 @@ static void fail(struct rewriting *r, int err, const char *text) {
     r->tok.kind = PTX_TOK_END;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void next(struct rewriting *r) {
     if (!r->err) ptx_lex_next(&r->lex, &r->tok);
@@ -89,7 +89,7 @@ static void skip_statement(struct rewriting *r) {
     next(r);
 }
 
-/* ---- what comes out -------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void copy_to(struct rewriting *r, const char *to) {
     if (to > r->copied) buf_append(&r->out, r->copied, (size_t)(to - r->copied));
@@ -311,7 +311,7 @@ static void choose_name(struct rewriting *r) {
     fail(r, -ENOTSUP, "its names are all taken");
 }
 
-/* ---- what has come out ----------------------------------------------------------------------- */
+/* ---- checking the output --------------------------------------------------------------------- */
 
 static bool is_as_wanted(const struct rewriting *r, const struct ptx_module *m) {
     for (uint32_t i = 0; i < r->m->func_count; i++) {

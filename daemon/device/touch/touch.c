@@ -147,7 +147,7 @@ static bool branch(struct path *p, struct touch_state **s, const struct ptx_inst
     return true;
 }
 
-/* ---- going ----------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* True when the guard is false in all threads. */
 static bool is_skipped(const struct touch_state *s, const struct ptx_inst *i) {

@@ -232,7 +232,7 @@ static void atomic(struct touch_walk *w, struct touch_state *s, const struct ptx
     if (i->op == PTX_OP_atom) touch_store_any(w, s, i, ptx_operand_at(i, 0), true);
 }
 
-/* ---- others ---------------------------------------------------------------------------------- */
+/* ---- other instructions ---------------------------------------------------------------------- */
 
 /* Handles copies from global to shared memory. */
 static void copy_async(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {

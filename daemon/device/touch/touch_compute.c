@@ -360,7 +360,7 @@ static bool on_preds(struct touch_walk *w, struct touch_state *s, const struct p
     return true;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all instructions ------------------------------------------------------------------------ */
 
 /* True when the results follow from the operands, of this lane or of others of its warp. */
 static bool is_pure(enum ptx_op op) {

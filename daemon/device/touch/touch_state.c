@@ -169,7 +169,7 @@ bool touch_state_widen(struct touch_state *into, const struct touch_state *other
     return grew;
 }
 
-/* ---- what follows ---------------------------------------------------------------------------- */
+/* ---- implications ---------------------------------------------------------------------------- */
 
 static bool apply(struct touch_state *s, const struct touch_atom *a) {
     for (uint32_t i = 0; i < s->func->reg_count; i++)

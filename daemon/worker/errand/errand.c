@@ -29,7 +29,7 @@ static struct errand *first_of(struct list *l) {
     return e;
 }
 
-/* ---- beside the loop ------------------------------------------------------------------------- */
+/* ---- the lines' threads ---------------------------------------------------------------------- */
 
 /* Called with the lock held. */
 static void add_done(struct errands *all, struct errand *e) {
@@ -68,7 +68,7 @@ static void *run_line(void *arg) {
     return NULL;
 }
 
-/* ---- the worker's ---------------------------------------------------------------------------- */
+/* ---- calls of the worker's thread ------------------------------------------------------------ */
 
 void errand_give(struct errands *all, struct errand *e, enum errand_line line) {
     struct errand_thread *t = &all->lines[line];
@@ -141,7 +141,7 @@ bool errand_arm(struct errands *all) {
     return armed;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 static int start_line(struct errand_thread *t) {
     int err = -pthread_create(&t->thread, NULL, run_line, t);

@@ -39,7 +39,7 @@ struct tidy {
     uint64_t count;
 };
 
-/* ---- single kinds ---------------------------------------------------------------------------- */
+/* ---- single kinds of records ----------------------------------------------------------------- */
 
 static bool has_happened(const struct ends *n, const struct log_entry *e) {
     return e->number <= n->state->deferred_done;
@@ -164,7 +164,7 @@ static bool keep_limit(struct ends *n, const struct wire_limit *l) {
     return latest;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all records ----------------------------------------------------------------------------- */
 
 /* Decides about entries that are not work. */
 static bool keep(struct tidy *t, const struct log *l, const struct log_entry *e, uint32_t index) {

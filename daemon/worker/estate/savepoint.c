@@ -26,7 +26,7 @@ void savepoint_finish(struct savepoint *k) {
     *k = (struct savepoint){0};
 }
 
-/* ---- when it counts -------------------------------------------------------------------------- */
+/* ---- validity -------------------------------------------------------------------------------- */
 
 static void show_reason(struct savepoint *k, enum savepoint_reason reason) {
     atom_store_relaxed(&k->shown->reason, reason);
@@ -73,7 +73,7 @@ bool savepoint_commit(struct savepoint *k, const struct wire_completion *page, u
     return true;
 }
 
-/* ---- what copies brought --------------------------------------------------------------------- */
+/* ---- bytes of copies ------------------------------------------------------------------------- */
 
 void *savepoint_room(struct savepoint *k, uint64_t bytes) {
     uint64_t end = atom_load_relaxed(&k->header->data_end);
@@ -92,7 +92,7 @@ void savepoint_keep(struct savepoint *k, uint32_t stream, uint64_t seq, uint64_t
     atom_store_release(&k->header->data_end, end + sizeof(*d) + padded(bytes));
 }
 
-/* ---- what an earlier worker kept ------------------------------------------------------------- */
+/* ---- an earlier worker's savepoint ----------------------------------------------------------- */
 
 static uint64_t hash_of(uint64_t stream, uint64_t seq) {
     return slotmap_hash((const uint64_t[]){stream, seq}, 2, 0);

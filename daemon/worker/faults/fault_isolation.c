@@ -48,7 +48,7 @@ void fault_isolation_note_alone(struct worker *w, const struct op *op) {
              (unsigned long long)op->launch.number);
 }
 
-/* ---- going on -------------------------------------------------------------------------------- */
+/* ---- the next operation ---------------------------------------------------------------------- */
 
 static bool is_overdue(const struct worker *w) {
     return w->now_ns - w->isolation.since_ns >= FAULT_ISOLATION_NS;

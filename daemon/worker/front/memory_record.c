@@ -69,7 +69,7 @@ int memory_record_file(struct client *c, const void *rec, char *why, size_t why_
     return 0;
 }
 
-/* ---- what the client says of its blocks ------------------------------------------------------ */
+/* ---- use of blocks --------------------------------------------------------------------------- */
 
 /* The log has a graph's block records behind its launch. The graph that was being read may lack
  * some in the log, so it repeats others: errors of repeated records are ignored. */

@@ -414,7 +414,7 @@ int module_load_show(struct client *c, const void *rec, char *why, size_t why_by
     return 0;
 }
 
-/* ---- what is back ---------------------------------------------------------------------------- */
+/* ---- completed tasks ------------------------------------------------------------------------- */
 
 /* A client that is swapped out has no memory for a module. A module may need more than the client
  * was granted, which exists only once all moves are done. */

@@ -44,7 +44,7 @@ static bool next_body(struct client *c, struct choice *choice) {
     return false;
 }
 
-/* ---- what kernels launch --------------------------------------------------------------------- */
+/* ---- launches by kernels --------------------------------------------------------------------- */
 
 static void check_launched(struct client *c, int err) {
     if (err) fault_raise(c, err, "out of memory for a graph that a kernel launched");
@@ -58,7 +58,7 @@ static unsigned end_settled(struct client *c) {
     return count;
 }
 
-/* ---- launches that kernels change ------------------------------------------------------------ */
+/* ---- launches changed by kernels ------------------------------------------------------------- */
 
 /* Kernels write the node where the client writes too, so it may have any content. It is copied once
  * and checked as if it had been sent. */
@@ -87,7 +87,7 @@ static int renew(const struct client *c, struct body *b, void *record, uint32_t 
     return renew_launch(c, &node->choice, record, bytes, why, why_bytes);
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the sweep ------------------------------------------------------------------------------- */
 
 static unsigned read_body(struct worker *w, struct client *c, struct body *b) {
     unsigned count = 0;

@@ -29,7 +29,7 @@
 #include "daemon/worker/scheduling/sched_link.h"
 #include "proto/wire/job.h"
 
-/* ---- who has left ---------------------------------------------------------------------------- */
+/* ---- clients that have left ------------------------------------------------------------------ */
 
 /* The broker's own job does not interest people. */
 static enum log_level log_level_of(uint32_t job_id) {
@@ -70,7 +70,7 @@ void order_reap(struct worker *w) {
     }
 }
 
-/* ---- what we hear ---------------------------------------------------------------------------- */
+/* ---- messages of the broker ------------------------------------------------------------------ */
 
 static void undo_attach(struct client *c) {
     sched_link_left(c);

@@ -317,7 +317,7 @@ bool iteration_end(struct iteration *it, uint64_t now_ns) {
     return begins_now(it);
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void note_work(struct iteration *it, uint64_t now_ns) {
     if (!it->begun_work) it->busy_ns = now_ns;

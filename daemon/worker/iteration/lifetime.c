@@ -105,7 +105,7 @@ static void give(struct lifetime *l, struct lifetime_block *b) {
     list_append(&l->free, &b->link);
 }
 
-/* ---- what the client says -------------------------------------------------------------------- */
+/* ---- use and drop ---------------------------------------------------------------------------- */
 
 int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes) {
     uint64_t hash = hash_of(l, addr);

@@ -13,7 +13,7 @@
 #define RETRY_MIN 256   /* launches until memory is checked again after it disagreed */
 #define LIVE_ALL ((1u << PERIOD_SLOTS) - 1)
 
-/* ---- how launches are kept ------------------------------------------------------------------- */
+/* ---- stored form of launches ----------------------------------------------------------------- */
 
 static uint64_t low_bytes(uint16_t code) {
     const uint64_t one = 1u << PERIOD_LOW_MANTISSA_BITS;
@@ -79,7 +79,7 @@ static uint32_t last_distance(struct period *p) {
     return distance < PERIOD_HISTORY && distance <= latest ? distance : 0;
 }
 
-/* ---- what memory says ------------------------------------------------------------------------ */
+/* ---- live memory ----------------------------------------------------------------------------- */
 
 static void range_of(const struct period *p, uint64_t launches, uint16_t *least, uint16_t *most) {
     *least = UINT16_MAX;

@@ -96,7 +96,7 @@ bool kernels_take_dirty(struct kernels *k, struct kernel_profile *out) {
     return true;
 }
 
-/* ---- what the scheduler sees ----------------------------------------------------------------- */
+/* ---- the scheduler's figures ----------------------------------------------------------------- */
 
 /* Derives all of it, and the sample count at which the tail is due again. Before the first sample a
  * hint's duration counts. */

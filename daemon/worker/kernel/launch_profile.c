@@ -23,7 +23,7 @@ int launch_profile_create(struct kernels **out, const struct dev_info *info, uin
     return kernels_create(out, &config);
 }
 
-/* ---- which kernel ---------------------------------------------------------------------------- */
+/* ---- finding the entry ----------------------------------------------------------------------- */
 
 /* An entry apart from computed launches, whose measurements are stored. The duration is that of
  * computed launches, a hint's, or else an estimate. */
@@ -66,7 +66,7 @@ void launch_profile_shape(struct profiling *p, struct func *f, const struct wire
     s->kernel = find_kernel(p, f, &s->launch);
 }
 
-/* ---- what its end says ----------------------------------------------------------------------- */
+/* ---- recording the end ----------------------------------------------------------------------- */
 
 bool launch_profile_asks(const struct op *op) {
     const struct kernel *e = op->kind == WIRE_LAUNCH ? op->launch.kernel : NULL;

@@ -64,7 +64,7 @@ int broker_link_keep(void *link, uint64_t id, int fd) {
     return err;
 }
 
-/* ---- what we say ----------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static uint32_t flags_of(const struct dev_info *d) {
     return (d->runs_code ? WIRE_DEVICE_CODE : 0u) | (d->host_hidden ? WIRE_DEVICE_HOST : 0u) |

@@ -11,7 +11,7 @@
 #include "daemon/worker/memory/memory_plan.h"
 #include "daemon/worker/memory/memory_state.h"
 
-/* ---- pages that show slots ------------------------------------------------------------------- */
+/* ---- pages of slots -------------------------------------------------------------------------- */
 
 /* A page of a slot, or the end. */
 struct place {

@@ -107,7 +107,7 @@ void memory_saved_finish(struct memory *m) {
     m->saved_count = m->lent_count = 0;
 }
 
-/* ---- lent to the client's memory ------------------------------------------------------------- */
+/* ---- copies as the client's memory ----------------------------------------------------------- */
 
 static int compare(const void *a, const void *b) {
     uintptr_t left = (uintptr_t) * (void *const *)a, right = (uintptr_t) * (void *const *)b;

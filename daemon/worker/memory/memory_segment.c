@@ -243,7 +243,7 @@ int memory_segment_share(struct memory *m, uint64_t addr, uint64_t bytes, uint32
     return all_private(m, first, count) ? adopt_pages(m, first, count, uid, out) : -EINVAL;
 }
 
-/* ---- giving them back ------------------------------------------------------------------------ */
+/* ---- dropping segments ----------------------------------------------------------------------- */
 
 void memory_segment_drop_all(struct memory *m) {
     struct list *pos, *tmp;

@@ -21,7 +21,7 @@ static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* ---- what is in the lane --------------------------------------------------------------------- */
+/* ---- pages of the lane ----------------------------------------------------------------------- */
 
 /* True when the slot is used and its bytes are in the lane. */
 static bool swap_in_lane(const struct slot *s) {

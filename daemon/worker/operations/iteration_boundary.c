@@ -19,7 +19,7 @@
 #define ITERATION_BOUNDARY_HOST_NS 20000000ull
 #define ITERATION_BOUNDARY_KERNEL_NS 2000000000ull
 
-/* ---- found ----------------------------------------------------------------------------------- */
+/* ---- finding boundaries ---------------------------------------------------------------------- */
 
 /* The next record begins an iteration. */
 static void begin_pass(struct client *c, uint64_t begun_ns) {
@@ -134,7 +134,7 @@ void iteration_boundary_mark(struct client *c) {
         begin_pass(c, c->worker->now_ns);
 }
 
-/* ---- passed ---------------------------------------------------------------------------------- */
+/* ---- passing boundaries ---------------------------------------------------------------------- */
 
 /* Does this round's share of keeping the survivors. True: the next block may follow in this round.
  */

@@ -57,7 +57,7 @@ unsigned pump_collect(struct worker *w) {
     return count;
 }
 
-/* ---- what can go on -------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 /* Returns true when it is complete already. */
 static bool begin_op(struct worker *w, struct client *c, struct op *op) {

@@ -93,7 +93,7 @@ void status_page_over(struct client *c, const struct op *op) {
     close_page(r);
 }
 
-/* ---- when ------------------------------------------------------------------------------------ */
+/* ---- times of updates ------------------------------------------------------------------------ */
 
 uint64_t status_page_next_ns(const struct worker *w) {
     return w->load.inflight ? w->loop.status_ns : UINT64_MAX;

@@ -48,7 +48,7 @@ static void copy_from(const char *ring, uint64_t ring_bytes, uint64_t at, void *
     memcpy((char *)to + first, ring, bytes - first);
 }
 
-/* ---- the oldest record that is kept; with the lock held -------------------------------------- */
+/* ---- the oldest record; called with the lock held -------------------------------------------- */
 
 /* The position of the first unread record. A read position that no correct reader stores is
  * ignored. */
@@ -78,7 +78,7 @@ static uint64_t drop_oldest(struct text *t, uint64_t written, uint64_t keep) {
     return first;
 }
 
-/* ---- the same, for others -------------------------------------------------------------------- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
 void text_move(struct text *t, void *ring, uint64_t addr, uint64_t bytes) {
     struct wire_text_ring *r = &t->page->text_ring;

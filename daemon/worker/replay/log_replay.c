@@ -55,7 +55,7 @@ static void finish(struct client *c) {
     if (!client_dead(c)) log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
 }
 
-/* ---- what was complete, and is done again ---------------------------------------------------- */
+/* ---- repeating completed operations ---------------------------------------------------------- */
 
 static bool is_done_again(const struct client *c, uint32_t stream, uint64_t seq) {
     return !savepoint_past(&c->estate.savepoint, stream, seq) &&
@@ -286,7 +286,7 @@ void log_replay_lost(struct client *c, uint32_t module, const char *why) {
     fault_raise(c, ERR_WORKER_LOST, text);
 }
 
-/* ---- what had begun -------------------------------------------------------------------------- */
+/* ---- operations that had begun --------------------------------------------------------------- */
 
 static bool is_work(uint16_t op) {
     return op == WIRE_LAUNCH || op == WIRE_COPY || op == WIRE_MEMSET || op == WIRE_VALUE_WRITE ||

@@ -19,7 +19,7 @@
 #include "daemon/device/device_recovery.h"
 #include "proto/wire/record.h"
 
-/* ---- what one touches ------------------------------------------------------------------------ */
+/* ---- ranges of an operation ------------------------------------------------------------------ */
 
 static int add(struct client *c, const struct redone *one) {
     struct replay *r = &c->replay;
@@ -114,7 +114,7 @@ static int touch(struct asking *a, const struct wire_record *rec, char *why, siz
     }
 }
 
-/* ---- one beside another ---------------------------------------------------------------------- */
+/* ---- comparing two ranges -------------------------------------------------------------------- */
 
 static bool in_window(const struct redone *o, uint64_t base, uint64_t bytes) {
     uint64_t at = o->touched.addr - base;

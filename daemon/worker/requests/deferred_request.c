@@ -186,7 +186,7 @@ static bool do_unback(struct client *c, struct op *op) {
     return true;
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- other requests -------------------------------------------------------------------------- */
 
 static void do_texture_drop(struct client *c, const struct wire_texture_drop *drop) {
     const struct dev_ops *ops = c->worker->ops;

@@ -87,7 +87,7 @@ bool memory_move_end(struct worker *w, struct client *c) {
     return mv != NULL;
 }
 
-/* ---- their order ----------------------------------------------------------------------------- */
+/* ---- order of moves -------------------------------------------------------------------------- */
 
 /* True for moves after which the device has less free memory. */
 static bool takes_memory(const struct move *mv) {

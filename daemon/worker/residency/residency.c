@@ -155,7 +155,7 @@ static bool return_step(struct client *c, struct move *mv) {
     return in_step(c, mv) && restore_step(c, mv);
 }
 
-/* ---- whose turn it is, and where ------------------------------------------------------------- */
+/* ---- turns and changes of lanes -------------------------------------------------------------- */
 
 /* The client is in both lanes until the move is complete. */
 static bool move_step(struct client *c, struct move *mv) {
@@ -195,7 +195,7 @@ static bool switch_step(struct client *c, struct move *mv) {
     return true;
 }
 
-/* ---- less of a lane, or of a client ---------------------------------------------------------- */
+/* ---- shrinking lanes and releasing memory ---------------------------------------------------- */
 
 /* A client's pages may lie high in the lane, because lower ones were freed. They are mapped anew,
  * since they hold nothing at a boundary. */
@@ -369,7 +369,7 @@ bool residency_parks(const struct client *c) {
     return c->moves || lane_clear_pending(c) || memory_move_shrinks(c->worker, c->lane);
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- the end of a client --------------------------------------------------------------------- */
 
 void residency_end(struct client *c) {
     if (c->ending || !c->memory) return;

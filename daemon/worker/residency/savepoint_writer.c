@@ -157,7 +157,7 @@ int savepoint_writer_module(struct client *c, const struct module *m, bool again
     return 0;
 }
 
-/* ---- what comes from host memory ------------------------------------------------------------- */
+/* ---- data from host memory ------------------------------------------------------------------- */
 
 void savepoint_writer_words(struct client *c, const void *bytes, uint64_t count) {
     const struct wire_windows *w = &c->windows;

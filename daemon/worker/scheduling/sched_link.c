@@ -282,7 +282,7 @@ unsigned sched_link_clear(struct worker *w) {
     return count;
 }
 
-/* ---- on trial -------------------------------------------------------------------------------- */
+/* ---- kernels on trial ------------------------------------------------------------------------ */
 
 void sched_link_try(struct worker *w) {
     for (struct op *op; (op = fault_isolation_next(w));)

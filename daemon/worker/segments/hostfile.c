@@ -240,7 +240,7 @@ bool hostfile_has(const struct hostfiles *h, uint64_t addr, uint64_t bytes) {
     return false;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- inside and outside the window ----------------------------------------------------------- */
 
 int hostfile_map(struct hostfiles *h, const struct wire_file_range *r) {
     uint32_t i = find(h, r->addr);

@@ -12,7 +12,7 @@
 #include "daemon/device/device_retirement.h"
 #include "daemon/worker/segments/spare.h"
 
-/* ---- the bytes ------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 bool segment_whole(const struct segment *s) {
     return s->there == s->count;

@@ -66,7 +66,7 @@ void device_launch_init(struct launching *l, uint64_t seed) {
     list_init(&l->settled);
 }
 
-/* ---- what is offered ------------------------------------------------------------------------- */
+/* ---- offered graphs -------------------------------------------------------------------------- */
 
 static struct environment **place_of(const struct launching *l, uint64_t handle) {
     uint64_t hash = (handle ^ l->seed) * 0x9e3779b97f4a7c15ull;
@@ -123,7 +123,7 @@ int device_launch_offer(struct launching *l, uint64_t handle, struct graph *grap
     return err;
 }
 
-/* ---- asked for ------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static bool may_launch(const struct environment *e, const struct environment *by,
                        enum dev_graph_order how) {
@@ -161,7 +161,7 @@ int device_launch_ask(struct launching *l, struct dev_graph *from, uint64_t hand
     return err;
 }
 
-/* ---- begun ----------------------------------------------------------------------------------- */
+/* ---- beginning a launch ---------------------------------------------------------------------- */
 
 static struct body *take_body(struct launching *l, struct environment *e) {
     struct body *b = NULL;
@@ -248,7 +248,7 @@ static void take_calls(struct launching *l) {
     }
 }
 
-/* ---- complete -------------------------------------------------------------------------------- */
+/* ---- completing a launch --------------------------------------------------------------------- */
 
 /* Allows the graph to be launched again. */
 static void end_running(struct launching *l, struct environment *e) {
@@ -355,7 +355,7 @@ struct stream *device_launch_settled(struct launching *l) {
     return s;
 }
 
-/* ---- the client ends ------------------------------------------------------------------------- */
+/* ---- the end of the client ------------------------------------------------------------------- */
 
 static void free_offered(struct environment *e) {
     if (e->graph) graph_release(e->graph);

@@ -73,7 +73,7 @@ struct dev_graph *device_launch_shown(struct environment *e);
 /* All of the launch's own operations are complete except the one at its stream's cursor. */
 void device_launch_settle(struct launching *l, struct environment *e);
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- progress of launches -------------------------------------------------------------------- */
 
 /* True when a sweep would find work. */
 static inline bool device_launch_ready(const struct launching *l) {

@@ -199,7 +199,7 @@ static int check_whole(struct graph *graph, struct why *why) {
     return 0;
 }
 
-/* ---- made, launched, dropped ----------------------------------------------------------------- */
+/* ---- making, launching and dropping graphs --------------------------------------------------- */
 
 static int begin(struct graphs *g, const struct wire_graph_data *d, struct why *why) {
     if (find(g, d->graph)) return refuse(why, "graph %u is in use", d->graph);

@@ -41,7 +41,7 @@ static bool is_ordered(const struct stream *s) {
     return s->set->order.on && !s->parent;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static struct stream *make_stream(struct stream_set *set, uint32_t id) {
     struct stream *s = calloc(1, sizeof(*s));
@@ -238,7 +238,7 @@ void stream_close(struct stream *s) {
     if (s->head == s->next) when_drained(s);
 }
 
-/* ---- being kicked and blocked ---------------------------------------------------------------- */
+/* ---- kicking and blocking -------------------------------------------------------------------- */
 
 void stream_kick_waiters(struct stream **list) {
     for (struct stream *s = *list, *next; s; s = next) {

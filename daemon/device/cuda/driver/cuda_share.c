@@ -10,7 +10,7 @@
 #include "common/err.h"
 #include "common/log.h"
 
-/* ---- made ------------------------------------------------------------------------------------ */
+/* ---- making shares --------------------------------------------------------------------------- */
 
 static bool has_green_contexts(const struct driver *d) {
     return d->cuDevSmResourceSplitByCount && d->cuDevResourceGenerateDesc && d->cuGreenCtxCreate &&
@@ -85,7 +85,7 @@ void cuda_share_close(struct shares *s) {
         context_result(s->context, s->context->driver.cuGreenCtxDestroy(s->list[--s->count].green));
 }
 
-/* ---- taken ----------------------------------------------------------------------------------- */
+/* ---- choosing a share ------------------------------------------------------------------------ */
 
 static bool is_better(const struct share *a, const struct share *than) {
     return a->sms == than->sms ? a->queues < than->queues : a->sms > than->sms;

@@ -21,7 +21,7 @@
 /* Interval at which output is taken that the driver writes while a kernel still runs. */
 #define TEXT_NAP_NS 100000000
 
-/* ---- what came ------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 /* Length of the whole lines in a piece; a longer line is cut. A full receiver drops whole pieces.
  */
@@ -169,7 +169,7 @@ void cuda_text_settle(struct texts *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- opened and closed ----------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 /* Descriptor 1 may be closed before; then it is closed again afterwards. */
 static int take_output(struct texts *t) {

@@ -40,7 +40,7 @@ struct texts {
     bool started;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake, idle;
-    const struct dev_space_ops *ops; /* of the job whose kernels run; NULL: none do */
+    const struct dev_space_ops *ops; /* output of the job whose kernels run; NULL: none do */
     void *ops_arg;
     struct text_flush *first, **last; /* requests; the first may be in progress */
     off_t taken;

@@ -59,7 +59,7 @@ static void take_another(struct times *t) {
     } while (after_ns - before_ns < TIME_TRY_NS);
 }
 
-/* ---- opened and closed ----------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 int cuda_time_open(struct times *t, struct context *context, CUstream stream) {
     *t = (struct times){.context = context, .stream = stream};

@@ -21,11 +21,11 @@ struct times {
     CUstream stream;     /* idle whenever the worker is not waiting for it */
     CUevent anchors[2];  /* the one in use, and the next one */
     uint32_t anchor;     /* index of the one in use */
-    uint64_t anchor_ns;  /* its time; CLOCK_MONOTONIC */
+    uint64_t anchor_ns;  /* time of the anchor; CLOCK_MONOTONIC */
     uint64_t error_ns;   /* error of anchor_ns, in either direction */
     uint64_t tried_ns;   /* time of the latest attempt to take an anchor */
     CUevent *free;       /* unused events */
-    uint32_t free_count; /* of these */
+    uint32_t free_count; /* number of unused events */
     uint32_t made, room; /* events made, and capacity of `free` */
     bool works;
 };

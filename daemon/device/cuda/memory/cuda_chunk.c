@@ -135,7 +135,7 @@ int cuda_chunk_allow(struct chunks *c, CUdeviceptr at, uint64_t bytes) {
     return result(c, c->context->driver.cuMemSetAccess(at, bytes, &desc, 1));
 }
 
-/* ---- made and taken -------------------------------------------------------------------------- */
+/* ---- making and taking chunks ---------------------------------------------------------------- */
 
 static uint64_t number_of(const struct chunks *c, const struct dev_chunk *chunk) {
     return (uint64_t)(chunk - c->list);
@@ -259,7 +259,7 @@ void cuda_chunk_destroy(struct chunks *c, struct dev_chunk *chunk) {
     if (!c->old) give_free(c, chunk);
 }
 
-/* ---- an earlier process's -------------------------------------------------------------------- */
+/* ---- chunks of an earlier process ------------------------------------------------------------ */
 
 uint64_t cuda_chunk_id(const struct chunks *c, const struct dev_chunk *chunk) {
     return chunk->kept ? number_of(c, chunk) : DEV_NOT_KEPT;

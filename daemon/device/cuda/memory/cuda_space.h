@@ -54,8 +54,8 @@ struct dev_space {
     CUevent cleared;         /* recorded when mapped chunks are zero; NULL: they always were */
     uint64_t clear;          /* the latest clear that was begun before; 0: none */
     uint64_t peeked;         /* the clear for which peeks have waited */
-    struct list
-        globals; /* struct global, of modules: copies may access these outside the windows */
+    /* struct global, of modules: copies may access these outside the windows */
+    struct list globals;
     struct arrays arrays;
     struct textures textures;
     struct references references;

@@ -23,7 +23,7 @@ struct reader {
     int err;
 };
 
-/* ---- what is found --------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 /* Records a reason; the first one counts. */
 static void lack(struct reader *r, const char *format, const char *name)
@@ -182,7 +182,7 @@ static int read_ptx(struct reader *r, const void *code, size_t bytes) {
     return 0;
 }
 
-/* ---- an image -------------------------------------------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 static bool look(void *arg, const void *code, size_t bytes) {
     struct reader *r = arg;

@@ -29,9 +29,9 @@ struct dev_module {
     struct context *context;
     CUlibrary library; /* the library with `handle`; NULL: none */
     CUmodule handle;
-    CUmodule cut; /* its kernels for launches in parts; NULL: none can be */
-    bool prints;  /* its kernels may print */
-    bool asserts; /* assertions of its kernels may fail */
+    CUmodule cut; /* the kernels for launches in parts; NULL: none can be */
+    bool prints;  /* kernels may print */
+    bool asserts; /* assertions of kernels may fail */
     struct cuda_again again;
     struct dev_granule *where; /* for each of again.names; NULL: it cannot be loaded again */
     char **names;              /* names of its kernels */

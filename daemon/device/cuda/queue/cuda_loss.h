@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loss of the driver's context: noticed, or brought about where a kernel outlives its time;
- * which kernels may have caused it; and the end of all operations.
+ * The loss of the driver's context: noticing it, or causing it when a kernel exceeds its time;
+ * finding the kernels that may have caused it; and ending all operations.
  */
 #ifndef DAEMON_DEVICE_CUDA_QUEUE_CUDA_LOSS_H
 #define DAEMON_DEVICE_CUDA_QUEUE_CUDA_LOSS_H

@@ -18,7 +18,7 @@
 /* Checking words is free, asking the driver is not: it is asked once in this many rounds. */
 #define QUEUE_ROUNDS 1024u
 
-/* ---- what came back -------------------------------------------------------------------------- */
+/* ---- completions ----------------------------------------------------------------------------- */
 
 static void note_idle(const struct dev_queue *q, struct task *t, uint64_t now_ns) {
     if (queue_state_is_between(q, t) && !t->idle_ns) t->idle_ns = now_ns;

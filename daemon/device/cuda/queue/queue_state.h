@@ -66,7 +66,7 @@ struct dev_queue {
     struct task *first, **last; /* incomplete operations */
     struct task *waiting;       /* the first of these that the driver does not have completely */
     bool still;                 /* it gets no more kernels */
-    bool failed; /* one of them failed: later ones do not run until the worker has seen that */
+    bool failed; /* an operation failed: later ones do not run until the worker sees it */
     uint64_t last_end_ns;
     struct list turn;    /* waits for the turn to print */
     bool printing;       /* the driver's last one may print: nothing is given behind it */
@@ -94,7 +94,7 @@ static inline CUstream queue_state_stream(struct dev_queue *q) {
     return q->streams[q->current];
 }
 
-/* ---- its operations -------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static inline bool queue_state_prints(const struct task *t) {
     return t->kind == TASK_LAUNCH && t->launch.func->module->prints;

@@ -72,7 +72,7 @@ static void take_out(struct arrays *t, const struct array *a) {
     memmove(t->items + place, t->items + place + 1, (t->count - place) * sizeof(struct array *));
 }
 
-/* ---- made and ended -------------------------------------------------------------------------- */
+/* ---- creating and destroying arrays ---------------------------------------------------------- */
 
 static uint32_t halved(uint32_t size, uint32_t level) {
     return !size || size >> level ? size >> level : 1;

@@ -23,7 +23,7 @@ struct reference {
     char name[];
 };
 
-/* ---- nothing --------------------------------------------------------------------------------- */
+/* ---- the array of unbound references --------------------------------------------------------- */
 
 static int need_blank(struct context *c) {
     const CUDA_ARRAY3D_DESCRIPTOR one = {.Width = 1,
@@ -39,7 +39,7 @@ void cuda_reference_close(struct context *c) {
     c->blank = NULL;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 static CUresult bind_array(const struct driver *d, const struct reference *r, CUarray a) {
     return r->surface ? d->cuSurfRefSetArray(r->sheet, a, 0)
@@ -102,7 +102,7 @@ static int tell(struct context *c, struct reference *r, const struct dev_texture
     return context_result(c, read_as(&c->driver, r->texture, &as));
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
+/* ---- list of bound references ---------------------------------------------------------------- */
 
 static struct reference *find(const struct dev_module *m, const char *name, bool surface) {
     const struct list *pos;
@@ -148,7 +148,7 @@ static void drop(struct dev_space *s, struct reference *r) {
     free(r);
 }
 
-/* ---- what the worker says -------------------------------------------------------------------- */
+/* ---- setting a reference --------------------------------------------------------------------- */
 
 /* A reference reads the complete object to which it is bound, with its own format. */
 static int check(const struct dev_space *s, const struct dev_texture *t, struct array **of) {

@@ -6,7 +6,7 @@
 
 #include "daemon/device/device_textures.h"
 
-/* ---- what it is of --------------------------------------------------------------------------- */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 /* The format for reading elements as others of their size. The driver's list has the kinds of a
  * channel, each with 1, 2 and 4 channels. UNORM and SNORM are always read as fractions. */
@@ -78,7 +78,7 @@ CUDA_RESOURCE_DESC cuda_shown_resource(const struct dev_texture *t, const struct
     return of ? array_of(t, of) : memory_of(t);
 }
 
-/* ---- how it is read -------------------------------------------------------------------------- */
+/* ---- texture descriptions -------------------------------------------------------------------- */
 
 CUDA_TEXTURE_DESC cuda_shown_reading(const struct dev_texture *t) {
     CUDA_TEXTURE_DESC d = {.filterMode = (CUfilter_mode)t->filter,
@@ -97,7 +97,7 @@ CUDA_TEXTURE_DESC cuda_shown_reading(const struct dev_texture *t) {
     return d;
 }
 
-/* ---- whether it is there --------------------------------------------------------------------- */
+/* ---- checking the resource ------------------------------------------------------------------- */
 
 /* The description must match the existing array. */
 static bool fits(const struct dev_texture *t, const struct array *a) {

@@ -91,7 +91,7 @@ static void end_all(struct dev_space *s, struct list *textures) {
     list_each_safe(pos, tmp, textures) end(s, list_entry(pos, struct texture, link));
 }
 
-/* ---- with what they are of ------------------------------------------------------------------- */
+/* ---- arrays with their textures -------------------------------------------------------------- */
 
 static void drop(struct dev_space *s, struct array *a) {
     end_all(s, &a->textures);
