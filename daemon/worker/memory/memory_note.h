@@ -29,8 +29,8 @@ void memory_note_lane(struct memory *m);
 void memory_note_no_lane(struct memory *m);
 /* The client has no bytes in a lane: it was just adopted. */
 void memory_note_apart(struct memory *m);
-/* Records a loss, and returns whether there is one. Called before anything moves where it would be
- * lost, and after it is back. */
+/* Records whether the client has memory that would be lost. Called before anything moves where it
+ * would be lost, and after it is back. */
 void memory_note_loss(struct memory *m);
 
 /* NULL, or the first wrong entry; also without recovery state. */

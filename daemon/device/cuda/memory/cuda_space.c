@@ -217,7 +217,7 @@ uint64_t cuda_space_room(const struct dev_space *s, uint64_t addr) {
     return end * SPACE_HOST_PIECE - at;
 }
 
-/* ---- made and ended ----------------------------------------------------------------------------
+/* ---- creating and destroying spaces -------------------------------------------------------------
  */
 
 int cuda_space_create(struct chunks *chunks, struct dev_windows *w, struct dev_space **out) {
