@@ -183,8 +183,8 @@ void loop_run(struct worker *w) {
  * memory. */
 static void end_clients(struct worker *w) {
     struct list *pos, *tmp;
-    keepers_finish(
-        &w->shared.keepers); /* no segment is kept beyond this worker's end, so none is saved */
+    /* no segment is kept beyond this worker's end, so none is saved */
+    keepers_finish(&w->shared.keepers);
     list_each(pos, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
         client_leave(c);

@@ -107,8 +107,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     struct sched_config sched = {.policy = config->policy, .share_users = config->share_users};
     int err = open_device(w, config, device_why, sizeof(device_why));
     if (err) goto fail;
-    device_why[0] =
-        '\0'; /* drops the reason of a failed first try with an earlier worker's memory */
+    /* drops the reason of a failed first try with an earlier worker's memory */
+    device_why[0] = '\0';
     w->ops->info(w->dev, &w->info);
     err = describe_device(w->ops, w->dev, &w->info, &w->description, &step);
     if (err) goto fail;

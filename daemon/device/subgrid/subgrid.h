@@ -16,9 +16,8 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
-#define SUBGRID_PARAMS                                                        \
-    6u /* 4 bytes each: x, y and z of the first block, then those of the grid \
-        */
+/* Number of our parameters, 4 bytes each: x, y and z of the first block, then of the grid. */
+#define SUBGRID_PARAMS 6u
 /* Limit for the kernel's own parameters: with ours they fit what every driver takes. */
 #define SUBGRID_PARAM_BYTES (4096u - 4 * SUBGRID_PARAMS)
 

@@ -67,8 +67,8 @@ bool subgrid_wait_sees(const struct subgrid_wait *w, const struct ptx_inst *i) {
     static const char *const loads[] = {".volatile", ".relaxed", ".acquire", ".mmio", ".cv"};
     static const char *const fences[] = {".gl", ".gpu", ".sys"};
     if (i->space == PTX_SHARED || i->space == PTX_LOCAL || i->space == PTX_PARAM) return false;
-    if (strstr(i->text, ".cta"))
-        return false; /* with other blocks it would be a race, and observes nothing */
+    /* with other blocks it would be a race, and observes nothing */
+    if (strstr(i->text, ".cta")) return false;
     if (i->op == PTX_OP_ld || i->op == PTX_OP_ldu) return has_word(i, loads, 5);
     if (i->op == PTX_OP_atom) return !is_unread(w, ptx_operand_at(i, 0));
     return (i->op == PTX_OP_fence || i->op == PTX_OP_membar) && has_word(i, fences, 3);

@@ -38,8 +38,8 @@ static void add_done(struct errands *all, struct errand *e) {
     atom_store_release(&all->any_done, true);
     if (!all->armed) return;
     all->armed = false;
-    if (write(all->event_fd, &one, sizeof(one)) < 0)
-        return; /* the counter is full, so the descriptor is readable already */
+    /* the counter is full, so the descriptor is readable already */
+    if (write(all->event_fd, &one, sizeof(one)) < 0) return;
 }
 
 /* Called with the lock held; releases it while the task runs. */

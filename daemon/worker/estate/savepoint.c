@@ -36,8 +36,8 @@ static void show_reason(struct savepoint *k, enum savepoint_reason reason) {
 void savepoint_void(struct savepoint *k, enum savepoint_reason reason) {
     if (!k->header) return;
     atom_add(&k->voids, 1);
-    bool begun = atom_load_relaxed(&k->shown->reason) ==
-                 SAVEPOINT_NONE; /* a savepoint is being taken, unless one is whole */
+    /* a savepoint is being taken, unless one is whole */
+    bool begun = atom_load_relaxed(&k->shown->reason) == SAVEPOINT_NONE;
     if (!begun && !atom_load_relaxed(&k->header->whole)) return;
     atom_store_release(&k->header->whole, 0);
     show_reason(k, reason);

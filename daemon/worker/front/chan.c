@@ -19,8 +19,8 @@
 #include "daemon/worker/scheduling/sched_link.h"
 #include "proto/wire/record.h"
 
-#define CHAN_SHARE \
-    64 /* records per client and sweep: a flood delays the other clients by no more */
+/* Records per client and sweep: a flood delays the other clients by no more. */
+#define CHAN_SHARE 64
 
 /* Resumes streams whose host function returned; returns their number. */
 static unsigned drain_callbacks(struct worker *w, struct client *c) {
@@ -82,8 +82,8 @@ static unsigned drain_ring(struct worker *w, struct client *c) {
         if (!err) err = exec_record(c, w->record, graph, why, sizeof(why));
         if (err) fault_expel(c, why);
     }
-    if (c->rx.published != credit)
-        c->com.published = true; /* a thread of the client may wait for space */
+    /* a thread of the client may wait for space */
+    if (c->rx.published != credit) c->com.published = true;
     return count;
 }
 

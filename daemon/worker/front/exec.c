@@ -284,8 +284,8 @@ static int run_stream_wait(struct exec *x, const void *rec) {
     if (body) return wait_stream(x, body->lanes[w->on], body->before[w->on] + w->on_seq);
     if (w->on & WIRE_ON_SIGNAL) return wait_signal(x, w->on & ~WIRE_ON_SIGNAL);
     struct stream *on = x->c->streams.streams[w->on];
-    if (!on && x->c->replay.active)
-        return wait_stream(x, x->stream, 0); /* the awaited stream's work is complete */
+    /* the awaited stream's work is complete */
+    if (!on && x->c->replay.active) return wait_stream(x, x->stream, 0);
     if (!on || w->on_seq >= on->next)
         return refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
                       w->on_seq, w->on);

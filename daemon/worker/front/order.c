@@ -184,8 +184,8 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
               "job=%u name=\"%.63s\" pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
               reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
-    if (worker_lost(w))
-        return; /* it begins with the next worker, of which the broker hears at once */
+    /* it begins with the next worker, of which the broker hears at once */
+    if (worker_lost(w)) return;
     if (why[0])
         snprintf(reply.text, sizeof(reply.text), "%s", why);
     else

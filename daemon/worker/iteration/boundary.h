@@ -25,12 +25,12 @@ struct boundary {
     struct list link;       /* worker.boundaries.passing */
     struct op *held; /* the operation that would begin a third iteration; NULL when a mark would */
     bool holds;      /* an operation or a mark is held: the ring is not read */
-    uint64_t held_ns,
-        held_completed; /* the time of the hold, and the operations complete by then */
-    uint64_t held_addr,
-        held_bytes; /* the range that the held operation writes, unless it is a launch */
-    bool waiting;   /* may end without a further operation: worker.boundaries.waiting */
-    bool early;     /* could be passed, but nothing of the next iteration has come yet */
+    /* the time of the hold, and the operations complete by then */
+    uint64_t held_ns, held_completed;
+    /* the range that the held operation writes, unless it is a launch */
+    uint64_t held_addr, held_bytes;
+    bool waiting; /* may end without a further operation: worker.boundaries.waiting */
+    bool early;   /* could be passed, but nothing of the next iteration has come yet */
 };
 
 int boundary_init(struct boundary *b); /* 0 or -ENOMEM */

@@ -115,8 +115,8 @@ static bool is_long(const struct iteration *it, uint64_t gap_ns) {
 static void learn_mean(struct iteration *it, uint64_t gap_ns) {
     uint64_t mean_ns = it->gap_mean_ns, capped_ns = gap_ns;
     if (gap_ns < GAP_NS) return;
-    if (mean_ns && gap_ns > 2 * mean_ns)
-        capped_ns = 2 * mean_ns; /* a single long gap proves nothing */
+    /* a single long gap proves nothing */
+    if (mean_ns && gap_ns > 2 * mean_ns) capped_ns = 2 * mean_ns;
     it->gap_mean_ns = mean_ns ? mean_ns - mean_ns / 8 + capped_ns / 8 : gap_ns;
 }
 

@@ -40,8 +40,8 @@ struct lifetime {
     uint64_t live_bytes;
     uint64_t uses, filled_uses; /* MEM_USE records so far, and those before the latest launch with
                                    fresh blocks */
-    uint64_t fills,
-        mark_fills; /* how often a launch filled the fresh blocks; the count at the mark */
+    /* how often a launch filled the fresh blocks; the count at the mark */
+    uint64_t fills, mark_fills;
     uint32_t epoch; /* incremented by each mark */
     bool marked;    /* marked and not settled */
     bool crowded;   /* blocks were untracked at the mark */

@@ -8,8 +8,8 @@
 
 bool pattern_learn(struct pattern *q, const struct period *p, const struct period_found *found) {
     uint32_t period = found->period, done = (uint32_t)(p->count - found->begin);
-    for (uint32_t i = 0; i < period;
-         i++) { /* places behind the latest launch come from one period earlier */
+    /* places behind the latest launch come from one period earlier */
+    for (uint32_t i = 0; i < period; i++) {
         uint64_t launch = found->begin + i - (i < done ? 0 : period);
         q->fingerprint[i] = p->fingerprint[launch % PERIOD_HISTORY];
     }

@@ -12,8 +12,8 @@
 #define ESTIMATE_THREAD_NS 1    /* for each thread of a wave on a multiprocessor */
 
 static uint64_t blocks_of(const struct dev_launch *l) {
-    uint64_t blocks =
-        (uint64_t)l->grid[0] * l->grid[1]; /* the product of all three may exceed 64 bits */
+    /* the product of all three may exceed 64 bits */
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1];
     return (blocks > UINT32_MAX ? UINT32_MAX : blocks) * l->grid[2];
 }
 
@@ -56,8 +56,8 @@ uint64_t estimate_ns(const struct dev_info *info, const struct func *f,
     if (!each) each = 1;
     uint64_t waves = divide_up(blocks, each * info->sm_count);
     if (waves > UINT32_MAX) waves = UINT32_MAX; /* already hours */
-    uint64_t most = divide_up(
-        blocks, info->sm_count); /* blocks on one SM, if each SM held all its blocks at once */
+    /* blocks on one SM, if each SM held all its blocks at once */
+    uint64_t most = divide_up(blocks, info->sm_count);
     uint64_t threads = (most < each ? most : each) * threads_of(l);
     return ESTIMATE_LAUNCH_NS + waves * (ESTIMATE_WAVE_NS + threads * ESTIMATE_THREAD_NS);
 }

@@ -12,9 +12,7 @@
 #include <sys/mman.h>
 
 #define TAIL_MILLI 990u
-#define COUNTS_MAX                                                                 \
-    64u /* launches over which utilisations are averaged; the sums are halved then \
-         */
+#define COUNTS_MAX 64u /* launches in a mean of utilisations; the sums are halved then */
 #define COUNT_MAX (1ull << 56)
 
 _Static_assert(offsetof(struct kernel, profile) == KERNELS_ALIGN, "one line for the scheduler");

@@ -16,8 +16,8 @@
 #include "daemon/sched/sched.h"
 
 #define KERNELS_MAX KERNEL_SET_MAX
-#define KERNELS_PER_JOB \
-    4096u                /* new entries, so that no flood of shapes evicts all others' entries */
+/* New entries, so that no flood of shapes evicts all others' entries. */
+#define KERNELS_PER_JOB 4096u
 #define KERNELS_ALIGN 64 /* a cache line */
 
 /* The first cache line has the members that the scheduler reads and that hold and release change.

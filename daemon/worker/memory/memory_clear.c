@@ -90,8 +90,8 @@ int memory_clear(struct memory *m, uint32_t most) {
 int memory_clear_slot(struct memory *m, uint32_t slot) {
     if (m->lane->holder != m) return 0;
     if (is_foreign(m, slot)) {
-        if (slot >= m->clear_next && slot < m->clear_end)
-            return 0; /* memory_clear will come to it */
+        /* memory_clear will come to it */
+        if (slot >= m->clear_next && slot < m->clear_end) return 0;
         int err = clear_chunks(m, slot, 1);
         if (err) return err;
     }

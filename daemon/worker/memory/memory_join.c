@@ -135,8 +135,8 @@ int memory_join(struct memory *m, struct memory_lane *lane, uint32_t most) {
     int err = 0;
     m->part = 0;
     if (!is_there(m, lane)) err = go_there(m, lane, most);
-    if (err && m->lane)
-        turn_pages(m, true, MEMORY_ALL); /* back to the former state, as far as possible */
+    /* back to the former state, as far as possible */
+    if (err && m->lane) turn_pages(m, true, MEMORY_ALL);
     if (err || !lane || !is_there(m, lane) || m->part == most) return err;
     return turn_pages(m, true, most - m->part);
 }

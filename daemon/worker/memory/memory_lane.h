@@ -21,8 +21,8 @@ struct memory;
 struct memory_lane; /* the chunks of one lane */
 
 int memory_lane_create(struct memory_lane **out, const struct dev_ops *ops, struct dev *dev);
-void memory_lane_destroy(
-    struct memory_lane *lane); /* called when no member is left; accepts NULL */
+/* called when no member is left; accepts NULL */
+void memory_lane_destroy(struct memory_lane *lane);
 /* Frees at most `most` chunks beyond `bytes`. -EBUSY when a member has pages on one of them. */
 int memory_lane_shrink(struct memory_lane *lane, uint64_t bytes, uint32_t most);
 uint64_t memory_lane_bytes(const struct memory_lane *lane); /* bytes of its chunks now */

@@ -229,8 +229,8 @@ static void end_idle(struct client *c) {
         return;
     if (c->streams.completed != c->streams.pushed || !b->passage.sent) return;
     if (!iteration_end(b->detector, c->worker->now_ns)) return;
-    begin_pass(c, c->worker->now_ns -
-                      PASSAGE_MOMENT_NS); /* adds no further moment for the next iteration */
+    /* adds no further moment for the next iteration */
+    begin_pass(c, c->worker->now_ns - PASSAGE_MOMENT_NS);
     set_waiting(c, false);
 }
 

@@ -55,8 +55,8 @@ static void name_op(const struct op *op, char *out, size_t cap) {
 /* ---- a sequence lock; the broker may read at any time ---------------------------------------- */
 
 static void open_page(struct wire_running *r) {
-    atom_exchange(&r->seq,
-                  atom_load_relaxed(&r->seq) + 1); /* later stores are not visible before this */
+    /* later stores are not visible before this */
+    atom_exchange(&r->seq, atom_load_relaxed(&r->seq) + 1);
 }
 
 static void close_page(struct wire_running *r) {

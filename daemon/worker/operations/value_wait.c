@@ -81,9 +81,8 @@ static unsigned look_at(struct client *c) {
 
 static bool is_due(const struct client *c) {
     if (client_dead(c)) return false;
-    if (c->streams.order.on && !stream_order_quiet(&c->streams))
-        /* In deterministic order, cells are read only while no operation can change memory. */
-        return false;
+    /* In deterministic order, cells are read only while no operation can change memory. */
+    if (c->streams.order.on && !stream_order_quiet(&c->streams)) return false;
     return c->watch.completed != c->streams.completed || c->worker->now_ns >= c->watch.due_ns;
 }
 

@@ -12,8 +12,8 @@ void module_unload_one(struct client *c, struct module *m) {
     struct worker *w = c->worker;
     uint64_t before = w->ops->mem_used(w->dev);
     uint64_t funcs = object_free(m, &w->loads.errands, w->profiles.kernels);
-    memory_grant_module_gone(
-        c, before - w->ops->mem_used(w->dev)); /* memory that other modules share stays */
+    /* memory that other modules share stays */
+    memory_grant_module_gone(c, before - w->ops->mem_used(w->dev));
     stats_sub(&c->com.page->stats.modules, 1);
     stats_sub(&c->com.page->stats.functions, funcs);
 }

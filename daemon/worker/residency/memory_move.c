@@ -128,8 +128,8 @@ static bool is_ready(const struct move *mv) {
 bool memory_move_may(const struct worker *w, const struct move *mv) {
     const struct list *pos;
     if (!is_ready(mv)) return false;
-    if (mv->kind == MOVE_END)
-        return true; /* it only frees memory, and its client has no other move */
+    /* it only frees memory, and its client has no other move */
+    if (mv->kind == MOVE_END) return true;
     for (pos = w->moves.list.next; pos != &mv->link; pos = pos->next)
         if (comes_after(mv, move_at(pos))) return false;
     return true;

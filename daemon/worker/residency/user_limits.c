@@ -6,8 +6,8 @@
 
 #include "daemon/worker/client.h"
 
-#define USER_LIMITS_LEAST \
-    64u /* operations that each job gets at least, so that it makes progress */
+/* operations that each job gets at least, so that it makes progress */
+#define USER_LIMITS_LEAST 64u
 
 static uint64_t part_of(uint64_t operations, uint64_t jobs) {
     uint64_t part = operations ? operations / jobs : WORKER_QUOTA;

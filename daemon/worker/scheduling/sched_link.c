@@ -87,8 +87,8 @@ static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *o
 
 static int submit_op(struct worker *w, struct client *c, struct op *op) {
     struct dev_queue *queue = op->stream->queue;
-    if (op->dev.result)
-        return op->dev.result; /* refused when it was read; it fails in stream order */
+    /* refused when it was read; it fails in stream order */
+    if (op->dev.result) return op->dev.result;
     if (w->info.coarse && launch_profile_asks(op)) op->dev.timed = true;
     switch (op->kind) {
     case WIRE_LAUNCH:
@@ -183,8 +183,8 @@ void sched_link_step(struct worker *w) {
     if (w->recovery.restoring)
         return; /* memory that a step would give away may belong to a client that has yet to arrive
                  */
-    w->scheduling.events =
-        w->scheduling.taken; /* events that the actions cause are for the next step */
+    /* events that the actions cause are for the next step */
+    w->scheduling.events = w->scheduling.taken;
     w->scheduling.events.count = 0;
     w->scheduling.taken = taken;
     recorder_begin(recorder, w->scheduling.sched, w->now_ns, taken.items, taken.count);

@@ -20,8 +20,8 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-#define HOSTFILE_LEAST \
-    (1ull << 32) /* programs without position independence lie below this address */
+/* programs without position independence lie below this address */
+#define HOSTFILE_LEAST (1ull << 32)
 #define HOSTFILE_END (1ull << 47)
 #define KEEP_FDS 64 /* descriptors that clients never get; an eighth where there are few */
 

@@ -27,8 +27,8 @@ struct keepers {
     int epoll_fd; /* readable when a descriptor has hung up; -1: not open */
 };
 
-int keepers_open(struct keepers *k); /* 0 or -errno; call keepers_finish in any case, after the
-                                        clients have ended */
+/* 0 or -errno; call keepers_finish in any case, after the clients have ended. */
+int keepers_open(struct keepers *k);
 void keepers_finish(struct keepers *k);
 
 /* Keeps the segment, which has a key, until the other end of `fd` hangs up. Takes over `fd` in any

@@ -19,10 +19,9 @@ struct environment;
 
 struct body {
     struct stream *parent; /* the client's stream in whose place it runs */
-    struct environment *
-        /* The environment of a graph that a kernel launched; NULL: body of the node at parent's
-         * cursor. */
-        launched;
+    /* The environment of a graph that a kernel launched; NULL: body of the node at parent's cursor.
+     */
+    struct environment *launched;
     struct graph_cursor next; /* nowhere: all is read, or no graph was entered */
     uint64_t open;            /* operations of the body that are not complete */
     struct stream_place place;

@@ -71,8 +71,8 @@ static inline struct op *take(struct op_pool *pool, uint16_t kind, void *params,
     struct op *op = pool->free;
     pool->free = op->next;
     if (op->next) op_prefetch(op->next);
-    memset(&op->dev, 0,
-           offsetof(struct dev_op, fault_text) + 1); /* clears only the first byte of the text */
+    /* clears only the first byte of the text */
+    memset(&op->dev, 0, offsetof(struct dev_op, fault_text) + 1);
     op->next = NULL;
     op->stream = op->waiters = NULL;
     op->number = op->legacy_seq = op->following = op->seq = 0;

@@ -24,8 +24,8 @@ static void publish_done(struct stream *s) {
     struct completion *com = s->set->com;
     if (completion_dead(com) || s->parent) return;
     _Atomic uint64_t *done = WIRE_DONE(com->page, s->id);
-    if (s->head - 1 < atom_load_relaxed(done))
-        return; /* a repeated operation was published before */
+    /* a repeated operation was published before */
+    if (s->head - 1 < atom_load_relaxed(done)) return;
     atom_store_release(done, s->head - 1);
     com->published = true;
 }
@@ -551,8 +551,8 @@ static void unblock(struct stream *s, struct stream **list) {
 void stream_skip(struct stream *s) {
     const struct op *next = s->cursor != s->next ? stream_at(s, s->cursor) : NULL;
     if (next && next->kind == WIRE_STREAM_WAIT && next->wait.point)
-        unblock(s, &next->wait.point
-                        ->waiters); /* the point may belong to another client, which lives on */
+        /* the point may belong to another client, which lives on */
+        unblock(s, &next->wait.point->waiters);
     for (uint64_t seq = s->head; seq != s->next; seq++) {
         struct op *op = stream_at(s, seq);
         if (op->state != OP_RUNNING) op->state = OP_DONE;

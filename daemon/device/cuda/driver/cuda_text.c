@@ -61,8 +61,8 @@ static void hand_over(struct texts *t) {
 
 static void ring(const struct texts *t) {
     uint64_t one = 1;
-    if (write(t->wake_fd, &one, sizeof(one)) < 0)
-        return; /* the counter is full, so the descriptor is readable already */
+    /* the counter is full, so the descriptor is readable already */
+    if (write(t->wake_fd, &one, sizeof(one)) < 0) return;
 }
 
 /* The kernels of the stream are complete, so this takes only as long as the writing; or the context

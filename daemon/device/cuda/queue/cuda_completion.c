@@ -134,8 +134,8 @@ static bool changed(struct completions *c) {
 static void ring(struct completions *c) {
     uint64_t one = 1;
     c->armed = false;
-    if (write(c->event_fd, &one, sizeof(one)) < 0)
-        return; /* the counter is full, so the descriptor is readable already */
+    /* the counter is full, so the descriptor is readable already */
+    if (write(c->event_fd, &one, sizeof(one)) < 0) return;
 }
 
 /* Called with the lock held, which is released during naps. */
