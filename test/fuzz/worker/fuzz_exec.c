@@ -104,7 +104,7 @@ static void begin(bool arrays) {
 /* Returns a word of the first exported key, of memory or of a signal. */
 static uint64_t key_word(uint64_t which) {
     const struct list *exported = &bench->worker->shared.segments.exported,
-                      *signals = &bench->worker->shared.signals;
+                      *signals = &bench->worker->signals.list;
     if (which & 2 && !list_empty(signals))
         return list_entry(signals->next, struct signal, link)->key[which & 1];
     if (list_empty(exported)) return 0;
