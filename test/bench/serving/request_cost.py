@@ -22,7 +22,7 @@ def program(name):
 
 class Relay:
     def __enter__(self):
-        self.process = subprocess.Popen([program("bench/relay")], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([program("bench/serving/relay")], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         words = self.process.stdout.readline().split()
         self.port, self.pid = words[3], words[5]
         return self
@@ -77,7 +77,7 @@ def world(records, clients, most, rounds, requests):
     samples, dropped = [], 0
 
     def run(server):
-        return records([program("bench/request_bench"), server.port, server.pid, str(clients), str(requests)])[0]["ns"]
+        return records([program("bench/serving/request_bench"), server.port, server.pid, str(clients), str(requests)])[0]["ns"]
     with Relay() as relay, Gateway(most) as gateway:
         before = run(relay)
         for _ in range(rounds):
