@@ -71,8 +71,8 @@ void capture_forget(struct event *e);
  * it. */
 extern _Atomic uint32_t capture_careful;
 
-/* Such calls enter here: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when this thread must not make them.
- */
+/* Called first by calls that a capture may forbid. Returns CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if
+ * this thread must not make them. */
 CUresult capture_forbid(void) __attribute__((cold));
 static inline CUresult capture_gate(void) {
     return __builtin_expect(atom_load_relaxed(&capture_careful) != 0, 0) ? capture_forbid()

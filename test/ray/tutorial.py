@@ -55,8 +55,8 @@ class Watch:
 def follow(folder):
     """(what search.py prints, what watched it)"""
     page.lay_out(folder)
-    text = page.section("tuning", TITLE).replace("/tmp/", folder + "/")
-    found = [(language, block.replace("/tmp/", folder + "/")) for language, block in page.blocks("tuning", TITLE)]
+    text = page.section("ray", TITLE).replace("/tmp/", folder + "/")
+    found = [(language, block.replace("/tmp/", folder + "/")) for language, block in page.blocks("ray", TITLE)]
     typed = [block for language, block in found if not language]
     with open(os.path.join(folder, re.search(r"is a file, `(\w+\.py)`", text)[1]), "w") as f:
         f.write(next(block for language, block in found if language == "python"))

@@ -35,7 +35,8 @@ static const struct {
 } places[] = {
     {"@PTXAS@", installation_ptxas}, {"@CUDA@", installation_cuda}, {"@JIT@", installation_jit}};
 
-/* Copies `text` with its placeholder resolved. Returns false if that cannot be found. */
+/* Copies `text` with its placeholder replaced by the path that it stands for. Returns false if
+ * there is no such path. */
 static bool fill(const char *text, char *out, size_t cap) {
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         const char *at = strstr(text, places[i].name);

@@ -29,7 +29,7 @@ static inline bool nodriver_shown(const struct dev_space *space, uint64_t addr, 
     return true;
 }
 
-/* Its times are exact. */
+/* Does nothing: the device measures exact times by itself. */
 static inline void nodriver_time(struct dev_queue *queue, struct dev_op *op) {
     (void)queue, (void)op;
 }

@@ -164,8 +164,8 @@ Test(sim_kdev, a_sliced_device_is_shared_anew_at_any_moment) {
     ENDS(&c, {slices(20, 0.4), 0, 0}, {slices(30, 0.6), 0, 0}) ARE(20, 30);
 }
 
-/* Of 0.8 the small kernel gets its 0.2, the other one 0.6 of the 0.9 that it wants, until it is
- * alone. */
+/* Two kernels share 0.8 of the device: the small one gets the 0.2 that it wants, the large one 0.6
+ * of its 0.9. Once it is alone, the large one gets all. */
 Test(sim_kdev, less_of_a_sliced_device_is_left_where_several_run) {
     const struct kdev_contention c = {.slots = 1, .left = 0.8, .sliced = true};
     ENDS(&c, {slices(12, 0.2), 0, 0}, {slices(18, 0.9), 0, 0}) ARE(12, 22);
