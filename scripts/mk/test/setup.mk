@@ -6,3 +6,4 @@ check-setup:
 	$(Q)$(PYTHON) test/setup/test_check_all.py
 	$(Q)$(PYTHON) test/setup/test_prose.py
 	$(Q)$(PYTHON) test/setup/test_draw_top.py
+	$(Q)$(PYTHON) test/setup/test_documents.py
