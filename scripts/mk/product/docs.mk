@@ -30,7 +30,9 @@ drawings: ## the pictures of docs/drawings; installs Graphviz and Mscgen
 	$(Q)scripts/docs/draw
 
 # A broken link, a broken anchor, a page without a place: each must make it fail.
-check-site: site ## the documentation builds without a warning, and its links lead somewhere
+check-site: ## the documentation builds without a warning, and its links lead somewhere
+	$(Q)scripts/setup --site
+	$(Q)scripts/docs/site $(BUILD)/site
 	$(Q)SITE=$(BUILD)/site $(PYTHON) test/setup/test_built_site.py
 
 # Recipes of CONTRIBUTING.md, followed in a copy of the tree.
