@@ -77,7 +77,7 @@ struct client {
     struct objects objects;
     struct variables variables; /* saved variables of its modules */
     /* The background task in progress, which the worker owns; NULL: none. module_load.h */
-    struct errand *errand;
+    struct background_task *background_task;
     struct signals signals;
     struct op_pool pool;
     struct ring_rx rx;
@@ -170,7 +170,7 @@ static inline bool client_accepts(const struct client *c) {
 
 /* True while another thread may use objects of the client. */
 static inline bool client_busy(const struct client *c) {
-    return c->inflight || c->errand;
+    return c->inflight || c->background_task;
 }
 
 static inline bool client_dead(const struct client *c) {

@@ -47,7 +47,8 @@
 /* Waking a sleeping peer costs more than spinning, but a spinning client must not take the core of
  * one that works. The hint is long only while every client and thread has a core. */
 static void hint_clients(struct worker *w) {
-    uint32_t busy = (w->load.inflight ? w->loop.dev_threads : 0) + (w->loads.errands.away != 0);
+    uint32_t busy =
+        (w->load.inflight ? w->loop.dev_threads : 0) + (w->loads.background_tasks.away != 0);
     uint64_t spin = w->clients.count + 1 + busy <= w->loop.cores ? SPIN_LONG_NS : SPIN_SHORT_NS;
     uint32_t cpu = (uint32_t)sched_getcpu();
     struct list *pos;

@@ -30,7 +30,7 @@ static int open_batch(struct event_batch *b) {
 static int open_epoll(struct worker *w) {
     w->loop.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (w->loop.epoll_fd < 0) return -errno;
-    int fds[] = {w->link.fd, w->ops->event_fd(w->dev), w->loads.errands.event_fd,
+    int fds[] = {w->link.fd, w->ops->event_fd(w->dev), w->loads.background_tasks.event_fd,
                  w->shared.keepers.epoll_fd};
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fds[i]};
@@ -75,7 +75,8 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     memset(w, 0, sizeof(*w));
     w->ops = config->ops;
     w->link.fd = config->broker_fd;
-    w->loop.epoll_fd = w->board.fd = w->loads.errands.event_fd = w->shared.keepers.epoll_fd = -1;
+    w->loop.epoll_fd = w->board.fd = w->loads.background_tasks.event_fd =
+        w->shared.keepers.epoll_fd = -1;
     w->loop.cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     w->loop.dev_threads = device_threads(config, w->loop.cores);
     list_init(&w->clients.list);
@@ -134,7 +135,7 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     err = launch_profile_create(&w->profiles.kernels, &w->info, w->config.seed);
     if (err) goto fail;
     step = "the threads beside the loop cannot be made";
-    err = errand_start(&w->loads.errands);
+    err = background_start(&w->loads.background_tasks);
     if (err) goto fail;
     step = "the event loop cannot be made";
     err = keepers_open(&w->shared.keepers);
@@ -158,7 +159,7 @@ fail:
 
 void worker_destroy(struct worker *w) {
     if (!w) return;
-    if (w->loads.errands.event_fd >= 0) errand_stop(&w->loads.errands);
+    if (w->loads.background_tasks.event_fd >= 0) background_stop(&w->loads.background_tasks);
     recorder_destroy(w->events_link.recorder);
     sched_destroy(w->scheduling.sched);
     kernels_destroy(w->profiles.kernels);

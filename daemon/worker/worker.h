@@ -15,7 +15,7 @@
 #include "daemon/device/device.h"
 #include "daemon/device/device_driver.h"
 #include "daemon/sched/sched.h"
-#include "daemon/worker/errand/errand.h"
+#include "daemon/worker/background/background_task.h"
 #include "daemon/worker/link/board.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/link/events_link.h"
@@ -108,7 +108,7 @@ struct client_set {
 
 /* Background tasks that load modules: front/module_load.c. */
 struct module_loads {
-    struct errands errands;
+    struct background_tasks background_tasks;
     struct list back; /* completed tasks whose results are not yet taken over */
     uint32_t count;   /* clients with an unfinished background task */
 };

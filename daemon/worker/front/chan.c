@@ -94,7 +94,7 @@ static bool has_next(const struct client *c) {
 /* True when a client that is swapped out has work and the scheduler does not know yet. */
 static bool is_hungry(struct client *c) {
     if (!(c->throttled & CLIENT_OUT) || c->wanted || c->leaving || c->expelled) return false;
-    return c->errand || c->streams.deferred || has_next(c);
+    return c->background_task || c->streams.deferred || has_next(c);
 }
 
 static unsigned ask_back(struct client *c) {

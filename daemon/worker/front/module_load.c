@@ -34,7 +34,7 @@
 
 /* A background task for a client: the request and the result. */
 struct loading {
-    struct errand errand;
+    struct background_task background_task;
     struct client *client;
     const struct dev_ops *ops;
     void (*finish)(struct client *c, struct loading *l); /* called in the loop, and frees this */
@@ -59,15 +59,16 @@ static struct loading *new_loading(struct client *c, const void *rec, size_t byt
     return l;
 }
 
-static void begin(struct loading *l, void (*run)(struct errand *),
+static void begin(struct loading *l, void (*run)(struct background_task *),
                   void (*finish)(struct client *, struct loading *), uint64_t image_bytes) {
     struct client *c = l->client;
-    l->errand.run = run;
+    l->background_task.run = run;
     l->finish = finish;
-    c->errand = &l->errand;
+    c->background_task = &l->background_task;
     c->throttled |= CLIENT_LOADS;
     c->worker->loads.count++;
-    errand_give(&c->worker->loads.errands, &l->errand, object_line(image_bytes));
+    background_give(&c->worker->loads.background_tasks, &l->background_task,
+                    object_line(image_bytes));
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -89,8 +90,8 @@ static void refuse_load(struct client *c, const struct wire_module_load *m, int 
 
 /* Runs on a task's thread. The image is copied before it is parsed, because the client can still
  * write to the original. */
-static void read_image(struct errand *e) {
-    struct loading *l = list_entry(e, struct loading, errand);
+static void read_image(struct background_task *e) {
+    struct loading *l = list_entry(e, struct loading, background_task);
     const struct wire_module_load *m = (const void *)l->rec;
     void *image = l->kept ? l->kept : malloc(m->image_bytes);
     l->err = image ? 0 : -ENOMEM;
@@ -152,8 +153,8 @@ static void reply_module(struct client *c, const struct loading *l) {
 }
 
 /* Runs on a task's thread. */
-static void free_read(struct errand *e) {
-    struct loading *l = list_entry(e, struct loading, errand);
+static void free_read(struct background_task *e) {
+    struct loading *l = list_entry(e, struct loading, background_task);
     l->ops->module_free(l->made.dev);
     free(l);
 }
@@ -182,8 +183,9 @@ static void finish_load(struct client *c, struct loading *l) {
     }
     log_replay_lost(c, m->module, l->text[0] ? l->text : err_text(err));
     refuse_load(c, m, err, l->text);
-    l->errand = (struct errand){.run = free_read, .last = true};
-    errand_give(&c->worker->loads.errands, &l->errand, object_line(m->image_bytes));
+    l->background_task = (struct background_task){.run = free_read, .last = true};
+    background_give(&c->worker->loads.background_tasks, &l->background_task,
+                    object_line(m->image_bytes));
 }
 
 int module_load_begin(struct client *c, const void *rec, char *why, size_t why_bytes) {
@@ -285,8 +287,8 @@ static void refuse_func(struct client *c, const struct wire_func_get *g, int err
 }
 
 /* Runs on a task's thread. */
-static void get_func(struct errand *e) {
-    struct loading *l = list_entry(e, struct loading, errand);
+static void get_func(struct background_task *e) {
+    struct loading *l = list_entry(e, struct loading, background_task);
     const struct wire_func_get *g = (const void *)l->rec;
     l->err = l->ops->func_get(l->module->dev, (const char *)(g + 1), &l->func, &l->info, l->text,
                               WIRE_REPLY_BYTES);
@@ -385,8 +387,8 @@ int module_load_global_get(struct client *c, const void *rec, char *why, size_t 
 /* ---- host memory ----------------------------------------------------------------------------- */
 
 /* Runs on a task's thread. */
-static void show_host(struct errand *e) {
-    struct loading *l = list_entry(e, struct loading, errand);
+static void show_host(struct background_task *e) {
+    struct loading *l = list_entry(e, struct loading, background_task);
     const struct wire_mem *m = (const void *)l->rec;
     l->err = l->ops->driver->host_show(l->client->space, m->addr, m->bytes);
 }
@@ -418,8 +420,8 @@ int module_load_show(struct client *c, const void *rec, char *why, size_t why_by
 
 /* A client that is swapped out has no memory for a module. A module may need more than the client
  * was granted, which exists only once all moves are done. */
-static bool may_finish(const struct errand *e) {
-    const struct loading *l = list_entry(e, struct loading, errand);
+static bool may_finish(const struct background_task *e) {
+    const struct loading *l = list_entry(e, struct loading, background_task);
     const struct client *c = l->client;
     if (client_dead(c)) return true;
     if (c->throttled & CLIENT_OUT || c->moves) return false;
@@ -438,10 +440,10 @@ static bool has_memory(struct client *c, struct loading *l) {
 
 static void finish(struct worker *w, struct loading *l) {
     struct client *c = l->client;
-    list_remove(&l->errand.link);
+    list_remove(&l->background_task.link);
     memory_ask_end(&c->asks[MEMORY_ASK_MODULE]);
     w->loads.count--;
-    c->errand = NULL;
+    c->background_task = NULL;
     c->throttled &= (uint8_t)~CLIENT_LOADS;
     l->finish(c, l);
     if (c->abandoned && !client_busy(c)) client_end_release(c);
@@ -452,8 +454,8 @@ static unsigned finish_some(struct worker *w) {
     unsigned count = 0;
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, &w->loads.back) {
-        struct errand *e = list_entry(pos, struct errand, link);
-        struct loading *l = list_entry(e, struct loading, errand);
+        struct background_task *e = list_entry(pos, struct background_task, link);
+        struct loading *l = list_entry(e, struct loading, background_task);
         if (!may_finish(e)) continue;
         count++;
         if (!has_memory(l->client, l)) break;
@@ -465,14 +467,14 @@ static unsigned finish_some(struct worker *w) {
 /* The answer goes to the load that asked, before any other load continues. */
 static void resume_load(struct client *c) {
     struct worker *w = c->worker;
-    struct loading *l = list_entry(c->errand, struct loading, errand);
+    struct loading *l = list_entry(c->background_task, struct loading, background_task);
     if (has_memory(c, l)) finish(w, l);
     finish_some(w);
 }
 
 unsigned module_load_collect(struct worker *w) {
-    for (struct errand *e; (e = errand_take(&w->loads.errands));) {
-        struct client *c = list_entry(e, struct loading, errand)->client;
+    for (struct background_task *e; (e = background_take(&w->loads.background_tasks));) {
+        struct client *c = list_entry(e, struct loading, background_task)->client;
         c->asks[MEMORY_ASK_MODULE].resume = resume_load;
         list_append(&w->loads.back, &e->link);
     }
@@ -481,11 +483,11 @@ unsigned module_load_collect(struct worker *w) {
 
 bool module_load_pending(const struct worker *w) {
     const struct list *pos;
-    list_each(pos,
-              &w->loads.back) if (may_finish(list_entry(pos, struct errand, link))) return true;
+    list_each(pos, &w->loads.back) if (may_finish(list_entry(pos, struct background_task,
+                                                             link))) return true;
     return false;
 }
 
 bool module_load_arm(struct worker *w) {
-    return !w->loads.errands.away || errand_arm(&w->loads.errands);
+    return !w->loads.background_tasks.away || background_arm(&w->loads.background_tasks);
 }

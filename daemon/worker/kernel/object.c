@@ -74,13 +74,14 @@ struct module *object_next(const struct objects *o, uint32_t from) {
     return NULL;
 }
 
-static void free_beside(struct errand *e) {
+static void free_beside(struct background_task *e) {
     struct module *m = list_entry(e, struct module, freeing);
     m->ops->module_free(m->dev);
     free(m);
 }
 
-uint64_t object_free(struct module *m, struct errands *errands, struct kernels *kernels) {
+uint64_t object_free(struct module *m, struct background_tasks *background_tasks,
+                     struct kernels *kernels) {
     uint64_t funcs = 0;
     for (struct func *f = m->funcs, *next; f; f = next, funcs++) {
         next = f->next;
@@ -88,7 +89,7 @@ uint64_t object_free(struct module *m, struct errands *errands, struct kernels *
         free(f);
     }
     m->ops->module_remove(m->dev);
-    m->freeing = (struct errand){.run = free_beside, .last = true};
-    errand_give(errands, &m->freeing, object_line(m->image_bytes));
+    m->freeing = (struct background_task){.run = free_beside, .last = true};
+    background_give(background_tasks, &m->freeing, object_line(m->image_bytes));
     return funcs;
 }

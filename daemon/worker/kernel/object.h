@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "daemon/device/device.h"
-#include "daemon/worker/errand/errand.h"
+#include "daemon/worker/background/background_task.h"
 #include "proto/wire/wire.h"
 
 struct kernel;
@@ -48,7 +48,7 @@ struct func {
 };
 
 struct module {
-    struct errand freeing; /* the last background task of the module */
+    struct background_task freeing; /* the last background task of the module */
     const struct dev_ops *ops;
     struct dev_module *dev;
     struct func *funcs;
@@ -102,12 +102,13 @@ void object_forget(struct objects *o, struct module *m);
 /* The first module whose id is `from` or higher, or NULL. */
 struct module *object_next(const struct objects *o, uint32_t from);
 /* The line for tasks about an image of this size: reading it, one of its kernels, freeing it. */
-static inline enum errand_line object_line(uint64_t image_bytes) {
-    return image_bytes < OBJECT_LARGE_BYTES ? ERRAND_SHORT : ERRAND_LONG;
+static inline enum background_line object_line(uint64_t image_bytes) {
+    return image_bytes < OBJECT_LARGE_BYTES ? BACKGROUND_SHORT : BACKGROUND_LONG;
 }
 
 /* Removes a forgotten module from the device and frees its functions. A background task frees the
  * data read from its image. Returns the number of functions. */
-uint64_t object_free(struct module *m, struct errands *errands, struct kernels *kernels);
+uint64_t object_free(struct module *m, struct background_tasks *background_tasks,
+                     struct kernels *kernels);
 
 #endif

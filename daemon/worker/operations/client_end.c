@@ -33,7 +33,8 @@ void client_end_abandon(struct client *c, int err) {
     if (c->parked || lane_clear_pending(c))
         sched_link_unpark(c); /* before the scheduler hears of the end */
     sched_link_untry(c);
-    if (c->errand) errand_cancel(&c->worker->loads.errands, c->errand);
+    if (c->background_task)
+        background_cancel(&c->worker->loads.background_tasks, c->background_task);
     if (!c->inflight) residency_end(c); /* before the scheduler gives the memory to others */
     if (!client_busy(c)) client_end_release(c);
     sched_link_left(c);
@@ -57,5 +58,5 @@ void client_end_destroy(struct client *c) {
     residency_finish(c);
     client_destroy(c);
     user_limits_share(w, uid);
-    errand_trim(&w->loads.errands);
+    background_trim(&w->loads.background_tasks);
 }

@@ -11,7 +11,7 @@
 void module_unload_one(struct client *c, struct module *m) {
     struct worker *w = c->worker;
     uint64_t before = w->ops->mem_used(w->dev);
-    uint64_t funcs = object_free(m, &w->loads.errands, w->profiles.kernels);
+    uint64_t funcs = object_free(m, &w->loads.background_tasks, w->profiles.kernels);
     /* memory that other modules share stays */
     memory_grant_module_gone(c, before - w->ops->mem_used(w->dev));
     stats_sub(&c->com.page->stats.modules, 1);

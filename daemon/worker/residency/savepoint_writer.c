@@ -76,7 +76,7 @@ bool savepoint_writer_begins(struct client *c) {
 void savepoint_writer_look(struct client *c) {
     const struct stream_set *s = &c->streams;
     struct savepoint *k = &c->estate.savepoint;
-    if (!k->header || s->pushed != s->completed || s->deferred || c->errand) return;
+    if (!k->header || s->pushed != s->completed || s->deferred || c->background_task) return;
     if (boundary_holds(&c->boundary) || graph_replaying(&c->graphs)) return;
     k->settles = 0;
     if (savepoint_writer_begins(c)) c->throttled |= CLIENT_SAVES;

@@ -87,7 +87,7 @@ void wirebench_run(struct wirebench *b) {
         b->worker->loop.tick_ns = 0; /* look at the socket every time */
         uint64_t now_ns = b->clock_ns ? b->clock_ns : fdutil_now_ns();
         idle = loop_at(b->worker, now_ns) ? 0 : idle + 1;
-        if (!b->worker->loads.errands.away || b->errands_wait) continue;
+        if (!b->worker->loads.background_tasks.away || b->background_waits) continue;
         idle = 0;
         sched_yield();
     }

@@ -25,8 +25,8 @@ struct wirebench {
     int sock;
     pthread_t thread;
     bool threaded;
-    bool errands_wait; /* wirebench_run does not wait for their end */
-    uint64_t clock_ns; /* the time of each round; 0: it passes by itself */
+    bool background_waits; /* wirebench_run does not wait for their end */
+    uint64_t clock_ns;     /* the time of each round; 0: it passes by itself */
     uint32_t next_job;
     uint32_t uid; /* of whoever attaches next */
     bool holds;   /* whoever attaches next is held until wireclient_begin */

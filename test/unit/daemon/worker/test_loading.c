@@ -54,14 +54,14 @@ static struct world begin(void) {
     w.dev = w.b->worker->dev;
     wireclient_kernels(w.a, "kern fault");
     wireclient_kernels(w.other, "kern");
-    w.b->errands_wait = true;
+    w.b->background_waits = true;
     fakedev_hold_reads(w.dev, true);
     return w;
 }
 
 static void resume(struct world *w) {
     fakedev_hold_reads(w->dev, false);
-    w->b->errands_wait = false;
+    w->b->background_waits = false;
     wirebench_run(w->b);
 }
 
@@ -273,7 +273,7 @@ Test(loading, a_worker_that_ends_meanwhile_waits_for_the_threads) {
 Test(loading, clients_come_and_go_in_the_middle_of_it) {
     struct world w = begin();
     resume(&w);
-    w.b->errands_wait = true;
+    w.b->background_waits = true;
     for (uint32_t round = 0; round < 300; round++) {
         struct wireclient *c = wireclient_attach(w.b);
         wireclient_load(c, 0, "FAKE kern");
@@ -287,7 +287,7 @@ Test(loading, clients_come_and_go_in_the_middle_of_it) {
     wirebench_run(w.b);
     cr_expect_eq(wireclient_done(w.other, 0), 300);
     cr_expect_eq(w.b->worker->clients.count, 2);
-    w.b->errands_wait = false;
+    w.b->background_waits = false;
     end(&w);
 }
 

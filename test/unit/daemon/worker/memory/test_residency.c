@@ -677,7 +677,7 @@ Test(residency, a_client_that_is_swapped_out_while_it_loads_is_answered_when_it_
     wireclient_launch(a, 0, 0, 1);
     wireclient_say(a, WIRE_ITERATION);
     finish(&w, a);
-    w.b->errands_wait = true;
+    w.b->background_waits = true;
     fakedev_hold_reads(w.dev, true);
     uint64_t ticket = wireclient_load(a, 1, "FAKE one");
     wirebench_run(w.b);
@@ -687,9 +687,9 @@ Test(residency, a_client_that_is_swapped_out_while_it_loads_is_answered_when_it_
     struct wireclient *b = wireclient_attach_as(w.b, &job, 0);
     cr_expect_eq(stat_of(&a->com->stats.swaps), 1);
     fakedev_hold_reads(w.dev, false);
-    w.b->errands_wait = false;
+    w.b->background_waits = false;
     cr_expect_eq(wireclient_result(a, ticket), -EAGAIN, "its memory is away");
-    cr_expect_eq(w.b->worker->loads.errands.away, 0);
+    cr_expect_eq(w.b->worker->loads.background_tasks.away, 0);
     leave(b);
     cr_expect_eq(wireclient_result(a, ticket), 0);
     leave(a);

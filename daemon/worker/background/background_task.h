@@ -9,8 +9,8 @@
  * Owner: the worker, whose thread makes all calls here. Only `run` is called on another thread; it
  * touches nothing but the data that its task was given.
  */
-#ifndef DAEMON_WORKER_ERRAND_ERRAND_H
-#define DAEMON_WORKER_ERRAND_ERRAND_H
+#ifndef DAEMON_WORKER_BACKGROUND_BACKGROUND_TASK_H
+#define DAEMON_WORKER_BACKGROUND_BACKGROUND_TASK_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,51 +19,53 @@
 
 #include "common/list.h"
 
-enum errand_line { ERRAND_SHORT, ERRAND_LONG, ERRAND_LINES };
+enum background_line { BACKGROUND_SHORT, BACKGROUND_LONG, BACKGROUND_LINES };
 
-/* Embedded in the caller's task. The caller must not touch it between errand_give and errand_take.
+/* Embedded in the caller's task. The caller must not touch it between background_give and
+ * background_take.
  */
-struct errand {
+struct background_task {
     struct list link;
-    void (*run)(struct errand *e);
+    void (*run)(struct background_task *e);
     bool last; /* the task does not come back: `run` frees it */
 };
 
-struct errand_thread {
-    struct errands *all;
+struct background_thread {
+    struct background_tasks *all;
     struct list waiting;
     pthread_cond_t more;
     pthread_t thread;
     bool started;
 };
 
-struct errands {
+struct background_tasks {
     pthread_mutex_t lock; /* over all members below except where noted; never held in `run` */
-    struct errand_thread lines[ERRAND_LINES];
+    struct background_thread lines[BACKGROUND_LINES];
     struct list done;
     bool stopping, armed;
     _Atomic bool any_done; /* lets the loop look without the lock */
-    int event_fd;  /* becomes readable when a task completes that errand_arm waited for, until all
-                      completed tasks are taken */
+    int event_fd;  /* becomes readable when a task completes that background_arm waited for, until
+                      all  completed tasks are taken */
     uint32_t away; /* tasks given and not taken, without the last ones; used by the worker's thread
                       only */
 };
 
 /* Returns 0, or -errno with nothing started. */
-int errand_start(struct errands *all);
+int background_start(struct background_tasks *all);
 /* No task is in progress. Tasks that wait and do not come back run first. */
-void errand_stop(struct errands *all);
+void background_stop(struct background_tasks *all);
 
-void errand_give(struct errands *all, struct errand *e, enum errand_line line);
+void background_give(struct background_tasks *all, struct background_task *e,
+                     enum background_line line);
 /* Completes the task without running it, if it has not begun. The task comes back in either case.
  */
-void errand_cancel(struct errands *all, struct errand *e);
+void background_cancel(struct background_tasks *all, struct background_task *e);
 /* Returns free heap memory to the system, on the lines' threads and after the tasks that wait.
  * Called when much was freed, or waiting tasks will free much. */
-void errand_trim(struct errands *all);
+void background_trim(struct background_tasks *all);
 /* A completed task, or NULL. */
-struct errand *errand_take(struct errands *all);
+struct background_task *background_take(struct background_tasks *all);
 /* The caller is about to sleep on event_fd. Returns false when a task has already completed. */
-bool errand_arm(struct errands *all);
+bool background_arm(struct background_tasks *all);
 
 #endif

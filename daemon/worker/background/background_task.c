@@ -2,7 +2,7 @@
  *
  * Two lines with a thread each.
  */
-#include "daemon/worker/errand/errand.h"
+#include "daemon/worker/background/background_task.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -23,8 +23,9 @@
 #endif
 #endif
 
-static struct errand *first_of(struct list *l) {
-    struct errand *e = list_empty(l) ? NULL : list_entry(l->next, struct errand, link);
+static struct background_task *first_of(struct list *l) {
+    struct background_task *e =
+        list_empty(l) ? NULL : list_entry(l->next, struct background_task, link);
     if (e) list_remove(&e->link);
     return e;
 }
@@ -32,7 +33,7 @@ static struct errand *first_of(struct list *l) {
 /* ---- the lines' threads ---------------------------------------------------------------------- */
 
 /* Called with the lock held. */
-static void add_done(struct errands *all, struct errand *e) {
+static void add_done(struct background_tasks *all, struct background_task *e) {
     uint64_t one = 1;
     list_append(&all->done, &e->link);
     atom_store_release(&all->any_done, true);
@@ -43,7 +44,7 @@ static void add_done(struct errands *all, struct errand *e) {
 }
 
 /* Called with the lock held; releases it while the task runs. */
-static void run_one(struct errands *all, struct errand *e) {
+static void run_one(struct background_tasks *all, struct background_task *e) {
     bool last = e->last; /* the task may be freed after `run` */
     pthread_mutex_unlock(&all->lock);
     e->run(e);
@@ -52,11 +53,11 @@ static void run_one(struct errands *all, struct errand *e) {
 }
 
 static void *run_line(void *arg) {
-    struct errand_thread *t = arg;
-    struct errands *all = t->all;
+    struct background_thread *t = arg;
+    struct background_tasks *all = t->all;
     pthread_mutex_lock(&all->lock);
     for (;;) {
-        struct errand *e = first_of(&t->waiting);
+        struct background_task *e = first_of(&t->waiting);
         if (e)
             run_one(all, e);
         else if (all->stopping)
@@ -70,8 +71,9 @@ static void *run_line(void *arg) {
 
 /* ---- calls of the worker's thread ------------------------------------------------------------ */
 
-void errand_give(struct errands *all, struct errand *e, enum errand_line line) {
-    struct errand_thread *t = &all->lines[line];
+void background_give(struct background_tasks *all, struct background_task *e,
+                     enum background_line line) {
+    struct background_thread *t = &all->lines[line];
     all->away += !e->last;
     pthread_mutex_lock(&all->lock);
     list_init(&e->link);
@@ -82,30 +84,30 @@ void errand_give(struct errands *all, struct errand *e, enum errand_line line) {
 
 /* Reading an image leaves a few used blocks among many free ones. The allocator returns none of
  * these by itself, and each line has an arena of its own. */
-static void trim_heap(struct errand *e) {
+static void trim_heap(struct background_task *e) {
 #ifndef WITHOUT_A_HEAP
     malloc_trim(0);
 #endif
     free(e);
 }
 
-void errand_trim(struct errands *all) {
-    for (int line = 0; line < ERRAND_LINES; line++) {
-        struct errand *e = calloc(1, sizeof(*e));
+void background_trim(struct background_tasks *all) {
+    for (int line = 0; line < BACKGROUND_LINES; line++) {
+        struct background_task *e = calloc(1, sizeof(*e));
         if (!e) return; /* a later call tries again */
-        *e = (struct errand){.run = trim_heap, .last = true};
-        errand_give(all, e, line);
+        *e = (struct background_task){.run = trim_heap, .last = true};
+        background_give(all, e, line);
     }
 }
 
-static bool is_waiting(const struct errands *all, const struct errand *e) {
+static bool is_waiting(const struct background_tasks *all, const struct background_task *e) {
     const struct list *pos;
-    for (int i = 0; i < ERRAND_LINES; i++)
+    for (int i = 0; i < BACKGROUND_LINES; i++)
         list_each(pos, &all->lines[i].waiting) if (pos == &e->link) return true;
     return false;
 }
 
-void errand_cancel(struct errands *all, struct errand *e) {
+void background_cancel(struct background_tasks *all, struct background_task *e) {
     pthread_mutex_lock(&all->lock);
     if (is_waiting(all, e)) {
         list_remove(&e->link);
@@ -116,24 +118,24 @@ void errand_cancel(struct errands *all, struct errand *e) {
 
 /* Called with the lock held when no completed task is left: drains the event, so that it wakes no
  * sleeper for tasks that were taken. */
-static void note_none_done(struct errands *all) {
+static void note_none_done(struct background_tasks *all) {
     uint64_t drained;
     atom_store_relaxed(&all->any_done, false);
     while (read(all->event_fd, &drained, sizeof(drained)) > 0)
         continue;
 }
 
-struct errand *errand_take(struct errands *all) {
+struct background_task *background_take(struct background_tasks *all) {
     if (!atom_load_acquire(&all->any_done)) return NULL;
     pthread_mutex_lock(&all->lock);
-    struct errand *e = first_of(&all->done);
+    struct background_task *e = first_of(&all->done);
     if (list_empty(&all->done)) note_none_done(all);
     pthread_mutex_unlock(&all->lock);
     all->away -= e != NULL;
     return e;
 }
 
-bool errand_arm(struct errands *all) {
+bool background_arm(struct background_tasks *all) {
     pthread_mutex_lock(&all->lock);
     all->armed = list_empty(&all->done);
     bool armed = all->armed;
@@ -143,36 +145,36 @@ bool errand_arm(struct errands *all) {
 
 /* ---- start and stop -------------------------------------------------------------------------- */
 
-static int start_line(struct errand_thread *t) {
+static int start_line(struct background_thread *t) {
     int err = -pthread_create(&t->thread, NULL, run_line, t);
     t->started = !err;
     return err;
 }
 
-int errand_start(struct errands *all) {
-    *all = (struct errands){.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+int background_start(struct background_tasks *all) {
+    *all = (struct background_tasks){.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     if (all->event_fd < 0) return -errno;
     pthread_mutex_init(&all->lock, NULL);
     list_init(&all->done);
-    for (int i = 0; i < ERRAND_LINES; i++) {
+    for (int i = 0; i < BACKGROUND_LINES; i++) {
         all->lines[i].all = all;
         list_init(&all->lines[i].waiting);
         pthread_cond_init(&all->lines[i].more, NULL);
     }
     int err = 0;
-    for (int i = 0; i < ERRAND_LINES && !err; i++)
+    for (int i = 0; i < BACKGROUND_LINES && !err; i++)
         err = start_line(&all->lines[i]);
-    if (err) errand_stop(all);
+    if (err) background_stop(all);
     return err;
 }
 
-void errand_stop(struct errands *all) {
+void background_stop(struct background_tasks *all) {
     pthread_mutex_lock(&all->lock);
     all->stopping = true;
-    for (int i = 0; i < ERRAND_LINES; i++)
+    for (int i = 0; i < BACKGROUND_LINES; i++)
         pthread_cond_signal(&all->lines[i].more);
     pthread_mutex_unlock(&all->lock);
-    for (int i = 0; i < ERRAND_LINES; i++) {
+    for (int i = 0; i < BACKGROUND_LINES; i++) {
         if (all->lines[i].started) pthread_join(all->lines[i].thread, NULL);
         pthread_cond_destroy(&all->lines[i].more);
     }
