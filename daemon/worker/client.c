@@ -16,16 +16,16 @@
 #include "daemon/device/device_driver.h"
 #include "daemon/device/device_null_mode.h"
 #include "daemon/device/device_settings.h"
-#include "daemon/worker/estate/promise.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_recovery.h"
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_swap.h"
+#include "daemon/worker/recovery/module_reservation.h"
 
 #define CLIENT_ADDRESS_END (1ull << 47)
 
-enum { FD_SUBMISSION, FD_HOST, FD_DOORBELL, FD_COMPLETION, FD_ESTATE };
+enum { FD_SUBMISSION, FD_HOST, FD_DOORBELL, FD_COMPLETION, FD_RECOVERY };
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
@@ -129,7 +129,7 @@ static uint64_t owner_of(const struct client *c) {
 /* Called on the device's threads. */
 static void put_text(void *arg, int to_stderr, const char *text, size_t bytes) {
     struct client *c = arg;
-    savepoint_void(&c->estate.savepoint, SAVEPOINT_ONCE);
+    savepoint_void(&c->recovery_state.savepoint, SAVEPOINT_ONCE);
     text_put(&c->text, to_stderr, text, bytes);
 }
 
@@ -170,27 +170,28 @@ static uint64_t page_count(const struct client *c) {
 }
 
 /* A client without recovery state is served, and ends with this worker. */
-static void open_estate(struct client *c) {
+static void open_recovery_state(struct client *c) {
     if (!c->worker->ops->recovery || c->job_id == WIRE_TRIAL_JOB) return;
-    if (estate_create(&c->estate, page_count(c))) return;
-    if (memory_estate_keep(c->memory, c->estate.memory)) estate_close(&c->estate);
+    if (recovery_create(&c->recovery_state, page_count(c))) return;
+    if (memory_recovery_keep(c->memory, c->recovery_state.memory))
+        recovery_close(&c->recovery_state);
 }
 
 static bool want_savepoints(struct client *c, const struct wire_job *job) {
     const struct worker *w = c->worker;
     if (!(job->flags & WIRE_JOB_SAVEPOINTS) || !w->config.savepoint_ns) return false;
-    estate_want_savepoints(&c->estate, w->config.savepoint_ns, &c->com.page->savepoint);
-    return c->estate.savepoint.header;
+    recovery_want_savepoints(&c->recovery_state, w->config.savepoint_ns, &c->com.page->savepoint);
+    return c->recovery_state.savepoint.header;
 }
 
 /* The state in which it had nothing is the first savepoint and needs no copy. */
 static void begin_savepoints(struct client *c, const struct wire_job *job) {
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     if (want_savepoints(c, job)) savepoint_commit(k, c->com.page, savepoint_begin(k), 0);
 }
 
 bool client_under_way(const struct client *c) {
-    const struct estate_header *h = c->estate.header;
+    const struct recovery_header *h = c->recovery_state.header;
     bool any = false;
     for (uint32_t i = 0; i < atom_load_relaxed(&c->com.page->streams_end); i++)
         any |= atom_load_relaxed(&h->begun[i]) > atom_load_relaxed(WIRE_DONE(c->com.page, i));
@@ -201,11 +202,11 @@ bool client_under_way(const struct client *c) {
  */
 static int take_savepoint(struct client *c) {
     const struct worker *w = c->worker;
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     if (!k->header) return 0;
     bool returning = atom_load_relaxed(&k->header->returning);
     if (!savepoint_open(k, c->com.page)) return returning ? -EPERM : 0;
-    int err = memory_saved_adopt(c->memory, c->estate.memory);
+    int err = memory_saved_adopt(c->memory, c->recovery_state.memory);
     if (!err) err = variables_adopt(&c->variables, w->ops, w->dev, k);
     if (err) {
         savepoint_void(k, SAVEPOINT_ROOM);
@@ -227,15 +228,15 @@ static int check_place(const struct client *c, const struct wire_windows *was, c
 }
 
 /* Takes over the memory and the page's state of a client that an earlier worker served. */
-static int take_estate(struct client *c, const struct wire_job *job, int *fd, char *why,
-                       size_t why_bytes) {
-    int err = estate_open(&c->estate, page_count(c), *fd);
+static int take_recovery_state(struct client *c, const struct wire_job *job, int *fd, char *why,
+                               size_t why_bytes) {
+    int err = recovery_open(&c->recovery_state, page_count(c), *fd);
     *fd = -1;
     if (err) return err;
     want_savepoints(c, job);
     const struct wire_completion *page = c->com.page;
-    const struct estate_header *h = c->estate.header;
-    const char *lacks = estate_lacks(&c->estate);
+    const struct recovery_header *h = c->recovery_state.header;
+    const char *lacks = recovery_lacks(&c->recovery_state);
     if (lacks) {
         snprintf(why, why_bytes, "it cannot go on with another worker: %s", lacks);
         return -EPERM;
@@ -244,9 +245,10 @@ static int take_estate(struct client *c, const struct wire_job *job, int *fd, ch
         err = -EINVAL;
     if (!err) err = take_savepoint(c);
     if (err) return err;
-    err = c->replay.back
-              ? memory_return(c->memory, c->estate.memory, c->estate.fd, estate_memory_at())
-              : memory_adopt(c->memory, c->estate.memory, c->estate.fd, estate_memory_at());
+    err = c->replay.back ? memory_return(c->memory, c->recovery_state.memory, c->recovery_state.fd,
+                                         recovery_memory_at())
+                         : memory_adopt(c->memory, c->recovery_state.memory, c->recovery_state.fd,
+                                        recovery_memory_at());
     if (err) {
         snprintf(why, why_bytes, "it cannot go on with another worker: its memory: %s",
                  err_text(err));
@@ -299,7 +301,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     c->credit = credit_of(w, &msg->job);
     c->lane = c->next_lane = SCHED_NO_LANE;
     c->throttled = CLIENT_WAITS;
-    c->doorbell = c->files.window = c->estate.fd = -1;
+    c->doorbell = c->files.window = c->recovery_state.fd = -1;
     c->parked_last = &c->parked;
     snprintf(c->name, sizeof(c->name), "%.*s", (int)sizeof(msg->name) - 1, msg->name);
     list_init(&c->link);
@@ -314,7 +316,7 @@ static struct client *new_client(struct worker *w, const struct wire_worker_msg 
     text_init(&c->text);
     c->profiling =
         (struct profiling){.kernels = w->profiles.kernels, .info = &w->info, .uid = c->uid};
-    c->com.estate = &c->estate;
+    c->com.recovery_state = &c->recovery_state;
     int err = boundary_init(&c->boundary);
     int streams = stream_set_init(&c->streams, w->ops, &c->com, &w->work.active);
     c->streams.order.on = w->info.in_order;
@@ -337,8 +339,8 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
     if (!err && again) err = check_place(c, &msg->windows, why, why_bytes);
     if (!err) err = set_capability(c, msg->job.capability);
     if (!err) err = set_null(c, &msg->job);
-    if (!err && again) err = take_estate(c, &msg->job, &fds[FD_ESTATE], why, why_bytes);
-    if (!err && !again) open_estate(c);
+    if (!err && again) err = take_recovery_state(c, &msg->job, &fds[FD_RECOVERY], why, why_bytes);
+    if (!err && !again) open_recovery_state(c);
     if (!err && !again) begin_savepoints(c, &msg->job);
     if (!err) {
         const struct dev_windows dev = device_windows(c);
@@ -347,7 +349,7 @@ int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds,
         c->doorbell = fds[FD_DOORBELL];
         fds[FD_DOORBELL] = -1;
         ring_rx_init(&c->rx, &c->sub->ring, &c->com.page->credit);
-        if (again) ring_rx_resume(&c->rx, record_log_ring_next(&c->estate.log));
+        if (again) ring_rx_resume(&c->rx, record_log_ring_next(&c->recovery_state.log));
         list_append(&w->clients.list, &c->link);
         w->clients.count++;
         *out = c;
@@ -394,9 +396,9 @@ void client_destroy(struct client *c) {
     variables_finish(&c->variables, w->ops, w->dev);
     graph_finish(&c->graphs);
     op_pool_finish(&c->pool);
-    if (c->replay.promised) promise_renounce(&c->estate.log, w->ops, w->dev);
+    if (c->replay.promised) module_reservation_release(&c->recovery_state.log, w->ops, w->dev);
     replay_forget(&c->replay);
-    estate_close(&c->estate);
+    recovery_close(&c->recovery_state);
     text_finish(&c->text);
     free(c);
 }

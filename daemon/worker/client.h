@@ -18,8 +18,6 @@
 #include <stdint.h>
 
 #include "common/list.h"
-#include "daemon/worker/estate/again.h"
-#include "daemon/worker/estate/estate.h"
 #include "daemon/worker/iteration/boundary.h"
 #include "daemon/worker/iteration/lifetime.h"
 #include "daemon/worker/kernel/launch_profile.h"
@@ -27,6 +25,8 @@
 #include "daemon/worker/kernel/variables.h"
 #include "daemon/worker/page/completion_page.h"
 #include "daemon/worker/page/text.h"
+#include "daemon/worker/recovery/recovery_state.h"
+#include "daemon/worker/recovery/replay_state.h"
 #include "daemon/worker/residency/credit.h"
 #include "daemon/worker/residency/memory_ask.h"
 #include "daemon/worker/segments/hostfile.h"
@@ -86,7 +86,7 @@ struct client {
     struct watch watch;
 
     /* State that outlives this worker, and the state that an earlier one left. */
-    struct estate estate;
+    struct recovery_state recovery_state;
     struct replay replay;
 
     /* Memory that it may use, and the place of that memory. */

@@ -128,7 +128,8 @@ struct work_lists {
     struct list faulted; /* client.fault_link: clients to abandon at the next safe point: pump.c */
     struct list parts; /* client.parts: memory that is being created or freed: deferred_request.c */
     struct list asking; /* memory_ask.link: requests for memory: sched_link.c */
-    struct list saving; /* client.estate.savepoint.link: clients being saved: savepoint_writer.c */
+    struct list
+        saving; /* client.recovery_state.savepoint.link: clients being saved: savepoint_writer.c */
     /* client.clearing: clients whose part of a lane is being cleared: sched_link.c */
     struct list clearing;
     /* client.watch.link: clients whose streams wait for a value: value_wait.c */

@@ -257,7 +257,7 @@ enum wire_worker_kind {
     WIRE_READY = 1,
     WIRE_ATTACH = 2, /* broker -> worker: job, windows, fds submission, host, doorbell; `flags` */
     /* worker -> broker: job, result (-EEXIST: windows collide), fds completion and, if the job
-     * could outlive the worker, its estate */
+     * could outlive the worker, its recovery state */
     WIRE_ATTACHED = 3,
     /* broker -> worker: the client has gone; cancel, drop, free. `result`: the error that the
      * client got, or 0 if it left by itself */
@@ -282,8 +282,8 @@ enum wire_worker_kind {
     WIRE_FILE = 17,  /* broker -> worker: `file` of job_id, fd; without fd: it could not be sent */
     WIRE_FILED = 18, /* worker -> broker: a WIRE_FILE was answered; job_id may send another */
     /* broker -> worker: like ATTACH, for a job that an earlier worker had, at the same windows; fds
-     * submission, host, doorbell, completion of that worker, estate. Answered by ATTACHED, fd
-     * completion; its estate is the same */
+     * submission, host, doorbell, completion of that worker, recovery state. Answered by ATTACHED,
+     * fd completion; its recovery state is the same */
     WIRE_RESTORE = 19,
     /* broker -> worker, which reads no ring before: no more RESTOREs come, or there were none.
      * ATTACHes of other jobs come afterwards */

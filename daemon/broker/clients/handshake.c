@@ -306,9 +306,9 @@ void handshake_hello(struct client *c, const void *msg, size_t bytes) {
 static bool may_outlive_worker(const struct client *c) {
     const struct attachment *a = c->attachment;
 
-    return a->estate_fd >= 0 && c->minor >= MOVED_MINOR &&
+    return a->recovery_fd >= 0 && c->minor >= MOVED_MINOR &&
            strcmp(c->clients->config->recovery, "yes") == 0 &&
-           !scarce_fd(a->completion_fd, false) && !scarce_fd(a->estate_fd, false);
+           !scarce_fd(a->completion_fd, false) && !scarce_fd(a->recovery_fd, false);
 }
 
 static void welcome(struct client *c) {

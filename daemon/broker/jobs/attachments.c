@@ -53,7 +53,7 @@ static struct attachment *make_attachment(struct attachments *as, const struct a
                              .client = ask->client,
                              .submission = ask->pages->submission,
                              .completion_fd = -1,
-                             .estate_fd = -1,
+                             .recovery_fd = -1,
                              .job = *ask->job,
                              .group = groups_take(&as->groups, ask->job->uid, ask->job->spec.group),
                              .run = groups_take(&as->groups, ask->job->uid, ask->run_name)};
@@ -124,7 +124,7 @@ static void take_fd(int *to, int *from) {
     *from = -1;
 }
 
-int attachments_see(struct attachment *a, int *completion_fd, int *estate_fd) {
+int attachments_see(struct attachment *a, int *completion_fd, int *recovery_fd) {
     const struct wire_completion *c;
     int err = pages_map_completion(*completion_fd, &c);
 
@@ -132,7 +132,7 @@ int attachments_see(struct attachment *a, int *completion_fd, int *estate_fd) {
     pages_unmap_completion(a->completion);
     a->completion = c;
     take_fd(&a->completion_fd, completion_fd);
-    if (fdutil_is_memfd(*estate_fd)) take_fd(&a->estate_fd, estate_fd);
+    if (fdutil_is_memfd(*recovery_fd)) take_fd(&a->recovery_fd, recovery_fd);
     return 0;
 }
 
@@ -140,7 +140,7 @@ int attachments_restore(struct attachments *as, struct attachment *a, const stru
                         struct wire_limits limits) {
     struct wire_worker_msg msg = describe(a, WIRE_RESTORE, limits);
     int fds[] = {pages->submission_fd, pages->host_fd, pages->doorbell_fd, a->completion_fd,
-                 a->estate_fd};
+                 a->recovery_fd};
 
     a->place = ATTACHMENT_ASKED;
     return channel_tell(as->channel, &msg, fds, 5);
@@ -148,7 +148,7 @@ int attachments_restore(struct attachments *as, struct attachment *a, const stru
 
 void attachments_bind(struct attachment *a) {
     fdutil_close(&a->completion_fd);
-    fdutil_close(&a->estate_fd);
+    fdutil_close(&a->recovery_fd);
 }
 
 static void tell_job(struct attachments *as, const struct attachment *a, uint32_t kind) {

@@ -59,7 +59,7 @@ struct attachment {
     const struct wire_submission *submission; /* the client's page, while the client exists */
     bool used;                                /* attachments_is_used has returned true */
     /* Descriptors that the next worker needs besides the client's pages; -1: not open. */
-    int completion_fd, estate_fd;
+    int completion_fd, recovery_fd;
     enum attachment_place place;
     unsigned moves;    /* consecutive workers that ended soon after they had the job */
     uint64_t taken_ns; /* time at which the worker took it over from its predecessor; 0: it is the
@@ -105,10 +105,11 @@ struct attachment *attachments_find(const struct attachments *as, uint32_t job_i
  * ended. */
 int attachments_attach(struct attachments *as, const struct attachments_ask *ask, int from,
                        struct attachment **out);
-/* Handles the worker's answer: maps the completion page, and stores the job's estate (-1: none). On
- * success takes both descriptors over and sets them to -1. Returns pages_map_completion's errors.
+/* Handles the worker's answer: maps the completion page, and stores the job's recovery state (-1:
+ * none). On success takes both descriptors over and sets them to -1. Returns pages_map_completion's
+ * errors.
  */
-int attachments_see(struct attachment *a, int *completion_fd, int *estate_fd);
+int attachments_see(struct attachment *a, int *completion_fd, int *recovery_fd);
 
 /* Sends RESTORE. Returns the errors of attachments_attach, except -ENOSPC. */
 int attachments_restore(struct attachments *as, struct attachment *a, const struct pages *pages,

@@ -131,7 +131,7 @@ static const char *obstacle(const struct recovery *r, const struct attachment *a
     const struct client *c = a->client;
 
     if (!c || !a->welcomed || r->broker->clients.stopping) return "";
-    if (a->estate_fd < 0 || a->completion_fd < 0 || c->pages.submission_fd < 0) return "";
+    if (a->recovery_fd < 0 || a->completion_fd < 0 || c->pages.submission_fd < 0) return "";
     if (strcmp(r->broker->config.recovery, "yes") != 0) return "recovery is switched off";
     if (r->gpu->worker.memory_fd < 0 && r->gpu->worker.keeping.count == 0)
         return "the device's memory went with the worker";

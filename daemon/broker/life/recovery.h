@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that outlive their worker (ADR 0020). When a worker ends, jobs with an estate that were not
- * ended by their own actions become orphans until the trial of the next worker has succeeded. The
- * worker is then asked to restore one after the other, and told when there are no more. A job whose
- * workers end repeatedly is lost; all orphans are lost when no worker comes.
+ * Jobs that outlive their worker (ADR 0020). When a worker ends, jobs with a recovery state that
+ * were not ended by their own actions become orphans until the trial of the next worker has
+ * succeeded. The worker is then asked to restore one after the other, and told when there are no
+ * more. A job whose workers end repeatedly is lost; all orphans are lost when no worker comes.
  *
  * Owner: struct supervise. Thread: the loop's.
  */

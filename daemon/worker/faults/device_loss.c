@@ -17,7 +17,7 @@ static void note_suspect(struct worker *w, struct client *c, const struct op *op
         w->recovery.culprit = c->job_id;
         return;
     }
-    estate_suspect(&c->estate, op->dev.suspects);
+    recovery_suspect(&c->recovery_state, op->dev.suspects);
     log_warn("fault", "job=%u name=\"%s\" kernel=%s launch=%" PRIu64 " suspects=%u text=\"%s\"",
              c->job_id, c->name, op->launch.func->name, op->launch.number, op->dev.suspects,
              op->dev.fault_text);
@@ -28,7 +28,8 @@ void device_loss_note(struct worker *w, const struct op *op) {
     if (!op->dev.result || !worker_lost(w)) return;
     struct client *c = client_of(op->stream);
     if (op->dev.suspects) note_suspect(w, c, op);
-    if (!op->dev.begun && !op->again) estate_take_back(&c->estate, op->stream->id, op->seq);
+    if (!op->dev.begun && !op->again)
+        recovery_take_back(&c->recovery_state, op->stream->id, op->seq);
 }
 
 void device_loss_restored(struct worker *w) {

@@ -38,7 +38,7 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
         op->dev.end_ns = w->now_ns;
         s->state = STREAM_READY;
         progress_retire(c, s);
-        estate_callback_over(&c->estate, c->callbacks.done);
+        recovery_callback_over(&c->recovery_state, c->callbacks.done);
     }
     if (count) stream_kick_list(&c->callbacks.waiters);
     return (unsigned)count;
@@ -47,7 +47,7 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
 /* Logs a record before it is carried out, for the client's recovery. A graph's records can be read
  * again, so only those about live blocks are logged. */
 static void book(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
-    if (c->estate.savepoint.header) book_savepoint(c, rec->op);
+    if (c->recovery_state.savepoint.header) book_savepoint(c, rec->op);
     if (c->replay.active) return;
     if (!graph || rec->op == WIRE_MEM_USE || rec->op == WIRE_MEM_DROP)
         book_record(c, rec, bytes, graph);

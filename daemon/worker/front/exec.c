@@ -163,7 +163,7 @@ static int run_launch(struct exec *x, const void *rec) {
     const struct wire_launch *l = rec;
     struct client *c = x->c;
     struct func *f = c->objects.funcs[l->func];
-    if (savepoint_possible(&c->estate.savepoint))
+    if (savepoint_possible(&c->recovery_state.savepoint))
         savepoint_writer_words(c, l + 1, l->param_bytes / 8);
     stats_add(&c->com.page->stats.launches, 1);
     if (client_dead(c)) return launch_dead(x);

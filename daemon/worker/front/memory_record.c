@@ -89,7 +89,7 @@ int memory_record_use(struct client *c, const void *rec, bool in_graph, char *wh
     if (c->replay.active) return block_again(c, in_graph, m);
     if (!in_graph) {
         lifetime_announced(&c->lifetime);
-        estate_uses(&c->estate, c->lifetime.uses);
+        recovery_uses(&c->recovery_state, c->lifetime.uses);
     }
     return lifetime_use(&c->lifetime, m->addr, m->bytes, why, why_bytes);
 }

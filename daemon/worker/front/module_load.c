@@ -167,7 +167,7 @@ static int keep_variables(struct client *c, const struct module *m) {
 
 static void say_loaded(struct client *c, struct loading *l) {
     book_module(c, &l->made);
-    estate_ask(&c->estate, l->ops, c->space);
+    recovery_ask(&c->recovery_state, l->ops, c->space);
     reply_module(c, l);
 }
 
@@ -378,7 +378,7 @@ int module_load_global_get(struct client *c, const void *rec, char *why, size_t 
     struct module *m = find_module(c, g->module, why, why_bytes);
     if (!m) return ERR_PROTOCOL;
     int err = c->worker->ops->global_get(m->dev, (const char *)(g + 1), &reply.addr, &reply.bytes);
-    estate_ask(&c->estate, c->worker->ops, c->space);
+    recovery_ask(&c->recovery_state, c->worker->ops, c->space);
     if (!err) savepoint_writer_address(c, reply.addr);
     reply_send(&c->com, &g->rec, err, &reply, err ? 0 : sizeof(reply));
     return 0;

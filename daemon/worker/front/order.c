@@ -139,8 +139,8 @@ static int attach_client(struct worker *w, const struct wire_worker_msg *msg, in
  * worker. */
 static int say_attached(struct worker *w, const struct wire_worker_msg *reply, int fd) {
     struct client *c = client_find(w, reply->job_id);
-    const int given[] = {fd, c->estate.fd};
-    bool kept = !c->replay.restored && c->estate.fd >= 0;
+    const int given[] = {fd, c->recovery_state.fd};
+    bool kept = !c->replay.restored && c->recovery_state.fd >= 0;
     int err = broker_link_give(&w->link, reply, given, kept ? 2 : 1);
     if (!err) return 0;
     epoll_ctl(w->loop.epoll_fd, EPOLL_CTL_DEL, c->doorbell, NULL);
@@ -244,13 +244,13 @@ static void take_set_policy(struct worker *w, const struct wire_worker_msg *msg)
 
 static void answer_file(struct client *c, const struct wire_file *f, int fd, int err) {
     struct wire_record asked = {.reply = (uint16_t)f->reply, .ticket = f->ticket};
-    estate_note_lack(&c->estate, ESTATE_FILES);
+    recovery_note_lack(&c->recovery_state, RECOVERY_FILES);
     if (!err) err = hostfile_take(&c->files, f->file, fd);
     reply_status(&c->com, &asked, err);
 }
 
 static void answer_keep(struct client *c, const struct wire_file *f, int fd, int err) {
-    estate_note_lack(&c->estate, ESTATE_SEGMENTS);
+    recovery_note_lack(&c->recovery_state, RECOVERY_SEGMENTS);
     segment_request_keep(c, f, fd, err);
 }
 

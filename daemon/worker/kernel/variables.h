@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Variables of a client's modules, saved and restored with its memory (estate/savepoint.h): granule
- * by granule, each with a spare of its own, in the order of the modules' numbers. On a device whose
- * variables cannot have been written (dev_variables_ops.granule_save is NULL), there is nothing to
- * do.
+ * Variables of a client's modules, saved and restored with its memory (recovery/savepoint.h):
+ * granule by granule, each with a spare of its own, in the order of the modules' numbers. On a
+ * device whose variables cannot have been written (dev_variables_ops.granule_save is NULL), there
+ * is nothing to do.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "daemon/device/device.h"
-#include "daemon/worker/estate/savepoint.h"
 #include "daemon/worker/kernel/object.h"
+#include "daemon/worker/recovery/savepoint.h"
 
 struct variables {
     void *spares[SAVEPOINT_GRANULES]; /* NULL from the first spare on that was never needed */

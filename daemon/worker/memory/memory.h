@@ -35,7 +35,7 @@ uint32_t memory_drop(struct memory *m, uint32_t most);
 #define MEMORY_ALL UINT32_MAX /* all at once */
 uint32_t memory_part(const struct memory *m);
 
-/* Whole granules, all in one half. With recovery state (memory_estate.h), all of it is done or
+/* Whole granules, all in one half. With recovery state (memory_recovery.h), all of it is done or
  * nothing, whenever the process ends. -EEXIST when any is in use; -ENOENT on unback when any is
  * not. Backing ephemeral pages without a lane: ERR_NO_MEMORY. New ephemeral memory has the bytes
  * that the lane's latest user left, if that had the same owner. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The record of a client's memory for the next worker: a word for each page of its window, and why
- * the words may not describe all of it (memory_estate.h). This process writes it (memory_note.h),
+ * the words may not describe all of it (memory_recovery.h). This process writes it (memory_note.h),
  * the next one reads it.
  */
 #ifndef DAEMON_WORKER_MEMORY_MEMORY_ENTRY_H
@@ -18,7 +18,7 @@ enum memory_loss {
 };
 
 /* Shared with the next worker. */
-struct memory_estate {
+struct memory_recovery {
     uint64_t granule;            /* bytes */
     _Atomic uint64_t page_count; /* pages of the window; 0: nothing was ever recorded */
     _Atomic uint64_t changing;   /* page << 32 | count: the entries of these pages are not valid */

@@ -42,26 +42,26 @@ static uint64_t page_entry(const struct memory *m, const struct page *p) {
 }
 
 void memory_note(struct memory *m, uint32_t page, const struct page *as) {
-    if (!m->estate) return;
+    if (!m->recovery_state) return;
     atom_compiler_fence(); /* bytes filled before are filled, and nothing is freed yet */
-    atom_store_release(&m->estate->pages[page], page_entry(m, as));
+    atom_store_release(&m->recovery_state->pages[page], page_entry(m, as));
     atom_compiler_fence();
 }
 
 void memory_note_slot(struct memory *m, uint32_t slot) {
-    if (!m->estate) return;
+    if (!m->recovery_state) return;
     for (uint32_t i = m->slots[slot].page; i != MEMORY_NO_PAGE; i = m->pages[i].next)
         memory_note(m, i, &m->pages[i]);
 }
 
 void memory_note_slots(struct memory *m) {
-    for (uint32_t slot = 0; m->estate && slot < m->slot_end; slot++)
+    for (uint32_t slot = 0; m->recovery_state && slot < m->slot_end; slot++)
         memory_note_slot(m, slot);
 }
 
 void memory_note_changing(struct memory *m, uint32_t first, uint32_t count) {
-    if (!m->estate) return;
-    atom_store_release(&m->estate->changing, (uint64_t)first << 32 | count);
+    if (!m->recovery_state) return;
+    atom_store_release(&m->recovery_state->changing, (uint64_t)first << 32 | count);
     atom_compiler_fence();
 }
 
@@ -70,9 +70,9 @@ void memory_note_changed(struct memory *m) {
 }
 
 static void set_in_lane(struct memory *m, uint32_t in_lane) {
-    if (!m->estate) return;
+    if (!m->recovery_state) return;
     atom_compiler_fence();
-    atom_store_release(&m->estate->in_lane, in_lane);
+    atom_store_release(&m->recovery_state->in_lane, in_lane);
     atom_compiler_fence();
 }
 
@@ -102,30 +102,30 @@ static enum memory_loss find_loss(const struct memory *m) {
 }
 
 void memory_note_loss(struct memory *m) {
-    if (!m->estate) return;
+    if (!m->recovery_state) return;
     atom_compiler_fence();
-    atom_store_release(&m->estate->loss, find_loss(m));
+    atom_store_release(&m->recovery_state->loss, find_loss(m));
     atom_compiler_fence();
 }
 
 /* True for a wrong entry. A client without bytes in the lane may have old entries of the lane. */
 static bool is_wrong(const struct memory *m, uint32_t page) {
-    uint64_t word = atom_load_relaxed(&m->estate->pages[page]);
+    uint64_t word = atom_load_relaxed(&m->recovery_state->pages[page]);
     uint64_t right = page_entry(m, &m->pages[page]);
     bool of_lane = (word & ENTRY_KIND) == ENTRY_LANE || word == ENTRY_DEAD;
     bool is_of_lane = (right & ENTRY_KIND) == ENTRY_LANE || right == ENTRY_DEAD;
-    if (of_lane && is_of_lane && !atom_load_relaxed(&m->estate->in_lane)) return false;
+    if (of_lane && is_of_lane && !atom_load_relaxed(&m->recovery_state->in_lane)) return false;
     return word != right;
 }
 
 const char *memory_note_check(const struct memory *m) {
-    const struct memory_estate *e = m->estate;
+    const struct memory_recovery *e = m->recovery_state;
     if (!e) return NULL;
-    if (atom_load_relaxed(&e->changing)) return "the estate's pages are changing";
-    if (atom_load_relaxed(&e->loss) != find_loss(m)) return "the estate's loss is another";
+    if (atom_load_relaxed(&e->changing)) return "the recovery state's pages are changing";
+    if (atom_load_relaxed(&e->loss) != find_loss(m)) return "the recovery state's loss is another";
     if (atom_load_relaxed(&e->in_lane) != (m->lane && m->lane->noted == m))
-        return "the estate is wrong about the lane";
+        return "the recovery state is wrong about the lane";
     for (uint32_t i = 0; i < m->page_count; i++)
-        if (is_wrong(m, i)) return "an entry of the estate is wrong";
+        if (is_wrong(m, i)) return "an entry of the recovery state is wrong";
     return NULL;
 }

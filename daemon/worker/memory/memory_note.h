@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * For memory*.c: writes the recovery state of a client's pages, entry by entry as they change
- * (memory_estate.h). Does nothing without recovery state.
+ * (memory_recovery.h). Does nothing without recovery state.
  *
  * Owner and thread: memory.h.
  */

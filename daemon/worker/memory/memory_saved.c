@@ -16,7 +16,7 @@
 /* The word of each page in the recovery state: the spare's number, or 0: the page had no bytes. */
 #define SAVED_WORD(id) ((id) << 1 | 1u)
 
-static _Atomic uint64_t *words_of(const struct memory *m, struct memory_estate *e) {
+static _Atomic uint64_t *words_of(const struct memory *m, struct memory_recovery *e) {
     return e->pages + m->page_count;
 }
 
@@ -57,7 +57,7 @@ static int save_page(struct memory *m, uint32_t i, bool *had) {
     const struct source from = source_of(m, &m->pages[i]);
     *had = from.chunk || from.host;
     if (!*had) { /* no earlier worker's word may stay valid */
-        atom_store_relaxed(&words_of(m, m->estate)[i], 0);
+        atom_store_relaxed(&words_of(m, m->recovery_state)[i], 0);
         return 0;
     }
     if (!m->saved[i]) {
@@ -66,7 +66,7 @@ static int save_page(struct memory *m, uint32_t i, bool *had) {
     }
     int err = m->saved[i] ? fill(m, m->saved[i], &from) : -ENOMEM;
     uint64_t id = err ? 0 : m->ops->spares->spare_id(m->dev, m->saved[i]);
-    if (!err) atom_store_relaxed(&words_of(m, m->estate)[i], SAVED_WORD(id));
+    if (!err) atom_store_relaxed(&words_of(m, m->recovery_state)[i], SAVED_WORD(id));
     return err;
 }
 
@@ -77,7 +77,7 @@ static int make_list(struct memory *m) {
 
 int memory_save(struct memory *m, uint32_t *page, uint32_t most) {
     uint32_t count = 0;
-    if (!m->ops->spares || !m->estate) return -ENOTSUP;
+    if (!m->ops->spares || !m->recovery_state) return -ENOTSUP;
     int err = make_list(m);
     for (; !err && *page < m->page_count && count < most; (*page)++) {
         bool had;
@@ -98,7 +98,7 @@ uint64_t memory_saved_bytes(const struct memory *m) {
 void memory_saved_finish(struct memory *m) {
     for (uint32_t i = 0; m->saved && i < m->page_count; i++) {
         if (!m->saved[i]) continue;
-        if (m->estate) atom_store_relaxed(&words_of(m, m->estate)[i], 0);
+        if (m->recovery_state) atom_store_relaxed(&words_of(m, m->recovery_state)[i], 0);
         m->ops->spares->spare_free(m->dev, m->saved[i]);
     }
     free(m->saved);
@@ -131,7 +131,7 @@ bool memory_saved_has(const struct memory *m, const void *host) {
 
 /* ---- adopting -------------------------------------------------------------------------------- */
 
-int memory_saved_adopt(struct memory *m, struct memory_estate *e) {
+int memory_saved_adopt(struct memory *m, struct memory_recovery *e) {
     int err = m->ops->spares ? make_list(m) : -ENOTSUP;
     for (uint32_t i = 0; !err && i < m->page_count; i++) {
         uint64_t word = atom_load_relaxed(&words_of(m, e)[i]);

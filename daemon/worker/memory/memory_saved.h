@@ -3,11 +3,11 @@
  * A copy of a client's memory at one moment, besides its present memory. Each granule that had
  * bytes has a copy in host memory that outlives this process (dev_spares_ops.spare_make), and the
  * recovery state names it. The next worker can restore the client from these copies
- * (memory_estate.h) instead of its present memory. The copies stay unchanged, so that the client
+ * (memory_recovery.h) instead of its present memory. The copies stay unchanged, so that the client
  * can go back again.
  *
  * A client's pages must be the same at that moment and when it goes back. The code that backs or
- * frees pages makes the copy void (estate/savepoint.h); it is also void while it is being made.
+ * frees pages makes the copy void (recovery/savepoint.h); it is also void while it is being made.
  * Owner: `struct memory`. Thread: the worker's.
  */
 #ifndef DAEMON_WORKER_MEMORY_MEMORY_SAVED_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct memory;
-struct memory_estate;
+struct memory_recovery;
 
 /* Saves page by page, while nothing of the client is in flight and its pages do not change. Starts
  * at page *page, saves at most `most` pages with bytes, and advances *page, which ends at the
@@ -37,6 +37,6 @@ bool memory_saved_has(const struct memory *m, const void *host);
 
 /* Takes an earlier worker's copies, with which memory_save continues. Called between the device's
  * open and memory_settle. Errors as memory_adopt; then there are no copies. */
-int memory_saved_adopt(struct memory *m, struct memory_estate *e);
+int memory_saved_adopt(struct memory *m, struct memory_recovery *e);
 
 #endif

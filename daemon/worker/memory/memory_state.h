@@ -106,7 +106,7 @@ struct memory {
     bool turned_out; /* the latest part of swapping moved memory out */
     uint32_t next_page; /* the page at which the next part of swapping, or of the end, continues */
     uint32_t part;      /* granules of the latest part of any work */
-    struct memory_estate *estate; /* NULL: nothing is recorded */
+    struct memory_recovery *recovery_state; /* NULL: nothing is recorded */
 
     /* saved: the copy of each page at one moment (memory_saved.h); NULL: it had no bytes, or
      * nothing is saved. lent: the copies that are also the client's memory since it went back,

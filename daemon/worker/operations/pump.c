@@ -41,7 +41,7 @@ static void op_ended(struct worker *w, struct op *op) {
     else
         stats_add(&c->com.page->stats.busy_ns, op->dev.busy_ns);
     sched_link_done(w, op);
-    if (op->kind == WIRE_LAUNCH) estate_ask(&c->estate, w->ops, c->space);
+    if (op->kind == WIRE_LAUNCH) recovery_ask(&c->recovery_state, w->ops, c->space);
     if (op->dev.result && (op->dev.suspects || !client_dead(c))) fault_raise_op(c, op);
     progress_retire(c, s);
     if (c->abandoned && !c->inflight) residency_end(c);
@@ -67,13 +67,13 @@ static bool begin_op(struct worker *w, struct client *c, struct op *op) {
             stream_block(op->stream, &c->callbacks.waiters);
         return false;
     case WIRE_GRAPH_CHOICE:
-        estate_begin(&c->estate, op->stream->id, op->seq);
+        recovery_begin(&c->recovery_state, op->stream->id, op->seq);
         if (conditional_begin(op->stream))
             fault_raise(c, -ENOMEM, "out of memory for a conditional node");
         return false;
     case WIRE_GRAPH_SETTLE:
         op->state = OP_POSTED;
-        estate_begin(&c->estate, op->stream->id, op->seq);
+        recovery_begin(&c->recovery_state, op->stream->id, op->seq);
         device_launch_settle(&c->launching, op->environment);
         return false;
     case WIRE_VALUE_WAIT: return value_wait_begin(c, op);

@@ -14,14 +14,14 @@
 #include <stdbool.h>
 
 #include "common/err.h"
-#include "daemon/worker/estate/estate.h"
+#include "daemon/worker/recovery/recovery_state.h"
 #include "proto/wire/wire.h"
 
 struct completion {
     struct wire_completion *page;
-    const struct estate *estate; /* the client's; NULL: it ends with this worker */
-    int fault;                   /* ERR_* or -errno; 0 while alive */
-    bool published;              /* since its waiters were last woken */
+    const struct recovery_state *recovery_state; /* the client's; NULL: it ends with this worker */
+    int fault;                                   /* ERR_* or -errno; 0 while alive */
+    bool published;                              /* since its waiters were last woken */
 };
 
 static inline bool completion_dead(const struct completion *com) {
@@ -30,7 +30,8 @@ static inline bool completion_dead(const struct completion *com) {
 
 /* True when the error is withheld from the client, because the next worker continues it. */
 static inline bool completion_withholds(const struct completion *com, int err) {
-    return err == ERR_DEVICE_LOST && com->estate && estate_whole(com->estate);
+    return err == ERR_DEVICE_LOST && com->recovery_state &&
+           recovery_is_complete(com->recovery_state);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * Writes the log.
  */
 #include "daemon/worker/replay/book.h"
-#include "daemon/worker/estate/record_log_tidy.h"
+#include "daemon/worker/recovery/record_log_tidy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "daemon/device/device_recovery.h"
 #include "proto/wire/record.h"
 
-/* These wait for all earlier records, so they are counted: estate_deferred_over. */
+/* These wait for all earlier records, so they are counted: recovery_deferred_over. */
 static bool is_deferred(uint16_t op) {
     switch (op) {
     case WIRE_MEM_BACK:
@@ -25,27 +25,27 @@ static bool is_deferred(uint16_t op) {
 }
 
 /* Objects that cannot be made again. Where arrays are the device's own, texture handles are too. */
-static enum estate_lack lack_of(const struct dev_ops *ops, uint16_t op) {
+static enum recovery_lack lack_of(const struct dev_ops *ops, uint16_t op) {
     switch (op) {
-    case WIRE_TEXTURE_REF: return ESTATE_TEXTURES;
-    case WIRE_TEXTURE: return ops->arrays ? ESTATE_TEXTURES : ESTATE_WHOLE;
+    case WIRE_TEXTURE_REF: return RECOVERY_TEXTURES;
+    case WIRE_TEXTURE: return ops->arrays ? RECOVERY_TEXTURES : RECOVERY_COMPLETE;
     case WIRE_MEM_MAKE:
     case WIRE_MEM_OPEN:
     case WIRE_MEM_CLOSE:
     case WIRE_MEM_SHOW:
     case WIRE_MEM_EXPORT:
-    case WIRE_MEM_SHARE: return ESTATE_SEGMENTS;
+    case WIRE_MEM_SHARE: return RECOVERY_SEGMENTS;
     case WIRE_SIGNAL_MAKE:
     case WIRE_SIGNAL_OPEN:
     case WIRE_SIGNAL_CLOSE:
-    case WIRE_SIGNAL_ASK: return ESTATE_SIGNALS;
+    case WIRE_SIGNAL_ASK: return RECOVERY_SIGNALS;
     case WIRE_FILE_MAP:
     case WIRE_FILE_UNMAP:
-    case WIRE_FILE_DROP: return ESTATE_FILES;
+    case WIRE_FILE_DROP: return RECOVERY_FILES;
     case WIRE_ARRAY_MAKE:
-    case WIRE_ARRAY_DROP: return ESTATE_ARRAYS;
-    case WIRE_GRAPH_OFFER: return ESTATE_OFFERS;
-    default: return ESTATE_WHOLE;
+    case WIRE_ARRAY_DROP: return RECOVERY_ARRAYS;
+    case WIRE_GRAPH_OFFER: return RECOVERY_OFFERS;
+    default: return RECOVERY_COMPLETE;
     }
 }
 
@@ -66,7 +66,7 @@ static enum savepoint_reason void_of(uint16_t op) {
 
 /* The record belongs to the iteration that is being read, or begins the next one. */
 void book_savepoint(struct client *c, uint16_t op) {
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     enum savepoint_reason reason = void_of(op);
     if (reason == SAVEPOINT_NONE) return;
     k->settles = c->boundary.passage.reading + 1;
@@ -78,7 +78,7 @@ void book_savepoint(struct client *c, uint16_t op) {
 
 /* All records of the latest launched graph are read: notes how far its streams went. */
 static void end_graph(struct client *c) {
-    struct estate *e = &c->estate;
+    struct recovery_state *e = &c->recovery_state;
     uint64_t next;
     struct log_entry *entry = record_log_at(&e->log, e->graph, &next);
     const struct wire_graph_launch *g = (const void *)record_log_record(entry);
@@ -92,35 +92,37 @@ static void end_graph(struct client *c) {
 }
 
 static void drop_over(struct client *c) {
-    const struct log_state state = estate_over(&c->estate, c->com.page);
-    record_log_tidy(&c->estate.log, &state);
+    const struct log_state state = recovery_over(&c->recovery_state, c->com.page);
+    record_log_tidy(&c->recovery_state.log, &state);
 }
 
 /* The savepoint is the first to be given up for space. */
 static void tidy(struct client *c) {
     drop_over(c);
-    if (record_log_crowded(&c->estate.log) && savepoint_whole(&c->estate.savepoint)) {
-        savepoint_void(&c->estate.savepoint, SAVEPOINT_ROOM);
+    if (record_log_crowded(&c->recovery_state.log) &&
+        savepoint_whole(&c->recovery_state.savepoint)) {
+        savepoint_void(&c->recovery_state.savepoint, SAVEPOINT_ROOM);
         drop_over(c);
     }
-    if (record_log_crowded(&c->estate.log)) estate_note_lack(&c->estate, ESTATE_LOG);
+    if (record_log_crowded(&c->recovery_state.log))
+        recovery_note_lack(&c->recovery_state, RECOVERY_LOG);
 }
 
 static struct log_entry *reserve(struct client *c, const void *rec, uint32_t bytes, uint64_t tail) {
-    struct estate *e = &c->estate;
+    struct recovery_state *e = &c->recovery_state;
     if (record_log_full(&e->log, bytes + tail) && e->graph == UINT64_MAX) tidy(c);
     struct log_entry *entry = record_log_reserve(&e->log, rec, bytes, tail);
-    if (!entry) estate_note_lack(e, ESTATE_LOG);
+    if (!entry) recovery_note_lack(e, RECOVERY_LOG);
     return entry;
 }
 
 void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
-    struct estate *e = &c->estate;
-    if (!estate_whole(e) || client_dead(c)) return;
+    struct recovery_state *e = &c->recovery_state;
+    if (!recovery_is_complete(e) || client_dead(c)) return;
     if (e->graph != UINT64_MAX && !graph) end_graph(c);
-    enum estate_lack lack = lack_of(c->worker->ops, rec->op);
-    if (lack != ESTATE_WHOLE) {
-        estate_note_lack(e, lack);
+    enum recovery_lack lack = lack_of(c->worker->ops, rec->op);
+    if (lack != RECOVERY_COMPLETE) {
+        recovery_note_lack(e, lack);
         return;
     }
     uint64_t tail = record_log_tail_bytes(rec);
@@ -136,8 +138,8 @@ void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes
 
 /* The latest entry read, whether again or for the first time; NULL: it is not logged. */
 static struct log_entry *latest(struct client *c) {
-    if (!estate_whole(&c->estate)) return NULL;
-    return c->replay.active ? c->replay.entry : record_log_latest(&c->estate.log);
+    if (!recovery_is_complete(&c->recovery_state)) return NULL;
+    return c->replay.active ? c->replay.entry : record_log_latest(&c->recovery_state.log);
 }
 
 void book_refused(struct client *c) {
@@ -159,13 +161,13 @@ void *book_image(struct client *c) {
  * with more entries behind it none is reserved. That does not happen: no client sends while a
  * module loads. */
 static struct log_entry *reserve_place(struct client *c, const struct module *m, uint32_t count) {
-    struct estate *e = &c->estate;
+    struct recovery_state *e = &c->recovery_state;
     const struct log_placed rec = {.rec.op = RECORD_LOG_PLACED, .module = m->id};
     uint64_t tail = count * sizeof(struct dev_granule), next;
     if (!c->replay.active) return reserve(c, &rec, sizeof(rec), tail);
     bool last = !record_log_at(&e->log, c->replay.at, &next);
     struct log_entry *entry = last ? record_log_reserve(&e->log, &rec, sizeof(rec), tail) : NULL;
-    if (!entry) estate_note_lack(e, ESTATE_LOG);
+    if (!entry) recovery_note_lack(e, RECOVERY_LOG);
     return entry;
 }
 
@@ -181,5 +183,5 @@ void book_module(struct client *c, const struct module *m) {
     if (!e) return;
     w->ops->recovery->module_where(m->dev, record_log_tail(e), count);
     e->ring_next = ring_next;
-    record_log_commit(&c->estate.log, e);
+    record_log_commit(&c->recovery_state.log, e);
 }

@@ -3,7 +3,7 @@
  * Reads again the records that an earlier worker had read.
  */
 #include "daemon/worker/replay/log_replay.h"
-#include "daemon/worker/estate/record_log_tidy.h"
+#include "daemon/worker/recovery/record_log_tidy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +16,10 @@
 #include "common/log.h"
 #include "daemon/device/device_recovery.h"
 #include "daemon/policy/reason.h"
-#include "daemon/worker/estate/promise.h"
 #include "daemon/worker/faults/fault.h"
 #include "daemon/worker/link/broker_link.h"
 #include "daemon/worker/page/reply.h"
+#include "daemon/worker/recovery/module_reservation.h"
 #include "daemon/worker/replay/redo.h"
 #include "daemon/worker/stats.h"
 #include "proto/wire/record.h"
@@ -28,7 +28,7 @@
 
 /* All completed operations are repeated: the client's memory matches its page. */
 static void came_back(struct client *c) {
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     c->replay.awaited = NULL;
     atom_store_release(&k->header->returning, 0);
     stats_add(&k->shown->returns, 1);
@@ -40,14 +40,14 @@ static void finish(struct client *c) {
     struct replay *r = &c->replay;
     struct wire_stats *s = &c->com.page->stats;
     r->active = false;
-    atom_store_release(&c->estate.header->counting, 0);
+    atom_store_release(&c->recovery_state.header->counting, 0);
     atom_store_relaxed(&s->launches, r->stats.launches);
     atom_store_relaxed(&s->copies, r->stats.copies);
     atom_store_relaxed(&s->copied_bytes, r->stats.copied_bytes);
     atom_store_relaxed(&s->ops, r->stats.ops);
     atom_store_relaxed(&s->modules, r->stats.modules);
     atom_store_relaxed(&s->functions, r->stats.functions);
-    estate_suspect(&c->estate, 0); /* the suspects are known by now */
+    recovery_suspect(&c->recovery_state, 0); /* the suspects are known by now */
     callback_settle(&c->callbacks);
     if (r->back) came_back(c);
     replay_forget(r);
@@ -58,7 +58,7 @@ static void finish(struct client *c) {
 /* ---- repeating completed operations ---------------------------------------------------------- */
 
 static bool is_done_again(const struct client *c, uint32_t stream, uint64_t seq) {
-    return !savepoint_past(&c->estate.savepoint, stream, seq) &&
+    return !savepoint_past(&c->recovery_state.savepoint, stream, seq) &&
            seq <= atom_load_relaxed(WIRE_DONE(c->com.page, stream));
 }
 
@@ -69,7 +69,7 @@ static bool graph_has_done_again(const struct client *c, struct log_entry *e) {
     const uint64_t *ends = record_log_tail(e);
     for (uint32_t i = 0; i < g->lanes; i++) {
         uint32_t s = lanes[i].stream;
-        if (ends[i] && savepoint_past(&c->estate.savepoint, s, ends[i] - 1)) continue;
+        if (ends[i] && savepoint_past(&c->recovery_state.savepoint, s, ends[i] - 1)) continue;
         if (lanes[i].first_seq <= atom_load_relaxed(WIRE_DONE(c->com.page, s))) return true;
     }
     return false;
@@ -83,7 +83,7 @@ static bool has_done_again(const struct client *c, struct log_entry *e) {
 
 static uint64_t end_of_done(const struct client *c) {
     uint64_t at = 0, end = 0;
-    for (struct log_entry *e; (e = record_log_at(&c->estate.log, at, &at));)
+    for (struct log_entry *e; (e = record_log_at(&c->recovery_state.log, at, &at));)
         if (has_done_again(c, e)) end = at;
     return end;
 }
@@ -112,7 +112,7 @@ static enum log_replay_how copy_how(struct client *c, const struct wire_copy *y,
     uint64_t bytes = y->width_bytes * y->height * y->depth;
     if (in_host(c, y->dst)) return REPLAY_PASS;
     if (!in_host(c, y->src)) return REPLAY_RUN;
-    *data = savepoint_find(&c->estate.savepoint, y->rec.stream, y->rec.seq, bytes);
+    *data = savepoint_find(&c->recovery_state.savepoint, y->rec.stream, y->rec.seq, bytes);
     return *data ? REPLAY_DATA : REPLAY_LOST;
 }
 
@@ -136,7 +136,7 @@ enum log_replay_how log_replay_how(struct client *c, const struct wire_record *r
 /* The page's counters before any record was read again, also where an earlier worker ended while
  * reading them again. */
 static struct replay_stats counts_of(struct client *c) {
-    struct estate_header *h = c->estate.header;
+    struct recovery_header *h = c->recovery_state.header;
     const struct wire_stats *s = &c->com.page->stats;
     if (atom_load_relaxed(&h->counting)) return h->counts;
     h->counts = (struct replay_stats){
@@ -153,7 +153,7 @@ static struct replay_stats counts_of(struct client *c) {
 
 /* Launches in the log that were counted at the first reading, and will be counted again. */
 static uint64_t count_launches(struct client *c) {
-    const struct log *l = &c->estate.log;
+    const struct log *l = &c->recovery_state.log;
     uint64_t at = 0, count = 0;
     for (const struct log_entry *e; (e = record_log_at(l, at, &at));) {
         const struct wire_record *rec = record_log_record(e);
@@ -165,11 +165,11 @@ static uint64_t count_launches(struct client *c) {
 
 int log_replay_begin(struct client *c) {
     struct replay *r = &c->replay;
-    struct estate *e = &c->estate;
+    struct recovery_state *e = &c->recovery_state;
     const struct wire_completion *page = c->com.page;
-    const struct log_state state = estate_over(e, page);
+    const struct log_state state = recovery_over(e, page);
     int err = record_log_tidy(&e->log, &state);
-    if (!err) err = promise_modules(&e->log, c->worker->ops, c->worker->dev);
+    if (!err) err = module_reservation_make(&e->log, c->worker->ops, c->worker->dev);
     r->promised = !err;
     if (!err) r->begun = calloc(WIRE_STREAMS, sizeof(*r->begun));
     if (!err && !r->begun) err = -ENOMEM;
@@ -214,22 +214,23 @@ static void adapt(const struct client *c, struct wire_record *r) {
     if (is_answered(c, r)) r->ticket = 0;
     if (r->op != WIRE_STREAM_CREATE) return;
     struct wire_stream_create *s = (void *)r;
-    const _Atomic uint64_t *done = c->replay.back ? &c->estate.header->savepoint.done[r->stream]
-                                                  : WIRE_DONE(c->com.page, r->stream);
+    const _Atomic uint64_t *done = c->replay.back
+                                       ? &c->recovery_state.header->savepoint.done[r->stream]
+                                       : WIRE_DONE(c->com.page, r->stream);
     uint64_t next = atom_load_relaxed(done) + 1;
     if (next > s->first_seq) s->first_seq = next;
 }
 
 int log_replay_next(struct client *c, void *record) {
     struct replay *r = &c->replay;
-    while ((r->entry = record_log_at(&c->estate.log, r->at, &r->at))) {
+    while ((r->entry = record_log_at(&c->recovery_state.log, r->at, &r->at))) {
         struct log_entry *e = r->entry;
         const struct wire_record *rec = record_log_record(e);
         if (rec->op == RECORD_LOG_PLACED) continue;
         if (e->flags & RECORD_LOG_VOID && (!rec->ticket || is_answered(c, rec))) continue;
         e->flags &= ~RECORD_LOG_VOID; /* refused, and the client was not told: now it may succeed */
         if (is_passing(rec->op) && is_answered(c, rec)) continue;
-        if (e->number > c->estate.deferred) c->estate.deferred = e->number;
+        if (e->number > c->recovery_state.deferred) c->recovery_state.deferred = e->number;
         if (e->flags & RECORD_LOG_OVER) {
             if (!is_answered(c, rec)) reply_status(&c->com, rec, 0);
             continue;
@@ -259,7 +260,7 @@ bool log_replay_has_image(const struct client *c) {
 /* The place is directly behind the module. */
 const struct dev_granule *log_replay_place(struct client *c, uint32_t module, uint32_t *count) {
     uint64_t at = c->replay.at;
-    struct log_entry *e = c->replay.active ? record_log_at(&c->estate.log, at, &at) : NULL;
+    struct log_entry *e = c->replay.active ? record_log_at(&c->recovery_state.log, at, &at) : NULL;
     const struct log_placed *p = e ? (const void *)record_log_record(e) : NULL;
     *count = 0;
     c->replay.placed =
@@ -272,7 +273,7 @@ const struct dev_granule *log_replay_place(struct client *c, uint32_t module, ui
 bool log_replay_variables(struct client *c, const struct module *m) {
     const struct worker *w = c->worker;
     if (!c->replay.active || !c->replay.placed || !c->replay.back) return false;
-    int err = variables_load(&c->variables, w->ops, w->dev, &c->estate.savepoint, m);
+    int err = variables_load(&c->variables, w->ops, w->dev, &c->recovery_state.savepoint, m);
     if (err) fault_raise(c, ERR_WORKER_LOST, "it cannot go back: its variables were not saved");
     return true;
 }
@@ -295,7 +296,7 @@ static bool is_work(uint16_t op) {
 
 /* Tells why a client that asked for savepoints had none when the worker ended. */
 static void say_savepoint(const struct client *c, char *out, size_t bytes) {
-    const struct savepoint *k = &c->estate.savepoint;
+    const struct savepoint *k = &c->recovery_state.savepoint;
     out[0] = '\0';
     if (!k->header) return;
     const char *why = reason_savepoint(atom_load_relaxed(&k->shown->reason));

@@ -3,7 +3,7 @@
  * Compares the ranges that operations read and write. In one stream they are repeated in order. A
  * range that one reads may be written by an earlier one, which writes it again, but not by a later
  * one or by itself. The order between two streams is unknown. Addresses tell memory apart here: a
- * client with memory at two addresses is not restored (ESTATE_SEGMENTS, ESTATE_FILES).
+ * client with memory at two addresses is not restored (RECOVERY_SEGMENTS, RECOVERY_FILES).
  *
  * The host writes to its window by itself. It learns of completion from the completion page, but it
  * may poll memory instead and continue earlier. So a kernel or a value that writes memory of the
@@ -75,7 +75,8 @@ static const struct module *module_of(const struct client *c, const struct func 
 /* The latest image loaded under this number, among the records read again so far. */
 static struct log_entry *image_of(const struct client *c, uint32_t module) {
     struct log_entry *latest = NULL, *e;
-    for (uint64_t at = 0; at < c->replay.at && (e = record_log_at(&c->estate.log, at, &at));) {
+    for (uint64_t at = 0;
+         at < c->replay.at && (e = record_log_at(&c->recovery_state.log, at, &at));) {
         const struct wire_module_load *l = (const void *)record_log_record(e);
         if (l->rec.op == WIRE_MODULE_LOAD && l->module == module &&
             !(e->flags & RECORD_LOG_FILLING))

@@ -112,7 +112,7 @@ int deferred_request_reference(struct client *c, const struct device_array_refer
  * wholly or partly. */
 static bool is_again(const struct client *c) {
     return c->replay.restored &&
-           atom_load_relaxed(&c->estate.header->deferred_done) == c->replay.deferred_done;
+           atom_load_relaxed(&c->recovery_state.header->deferred_done) == c->replay.deferred_done;
 }
 
 /* The size of the next part; 0: all parts are done. */
@@ -261,7 +261,7 @@ void deferred_request_run(struct client *c) {
         }
         memory_ask_end(ask);
         op_give(&c->pool, deferred_take(&c->streams));
-        if (!worker_lost(c->worker)) estate_deferred_over(&c->estate);
+        if (!worker_lost(c->worker)) recovery_deferred_over(&c->recovery_state);
         any = true;
     }
     c->deferring = false;

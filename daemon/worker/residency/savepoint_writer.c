@@ -30,31 +30,31 @@ static bool has_memory(const struct client *c) {
 /* After a loss of the device its operations in flight are repeated, so the existing savepoint is
  * needed. */
 static bool is_due(const struct client *c) {
-    const struct savepoint *k = &c->estate.savepoint;
+    const struct savepoint *k = &c->recovery_state.savepoint;
     if (c->boundary.passage.current < k->settles) return false;
-    return savepoint_possible(k) && estate_whole(&c->estate) && c->memory && has_memory(c) &&
-           c->worker->now_ns >= (savepoint_whole(k) ? k->due_ns : k->soonest_ns) && !c->inflight &&
-           !c->replay.active && !worker_lost(c->worker);
+    return savepoint_possible(k) && recovery_is_complete(&c->recovery_state) && c->memory &&
+           has_memory(c) && c->worker->now_ns >= (savepoint_whole(k) ? k->due_ns : k->soonest_ns) &&
+           !c->inflight && !c->replay.active && !worker_lost(c->worker);
 }
 
 /* The error means that the client's memory does not fit into the savepoint, or is not device
  * memory. */
 static void give_up(struct client *c, int err) {
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     enum savepoint_reason why = err == -EADDRNOTAVAIL ? SAVEPOINT_HOST : SAVEPOINT_ROOM;
     log_info("savepoint", "job=%u name=\"%s\" none error=%s", c->job_id, c->name, err_name(err));
     savepoint_never(k, why);
 }
 
 static void look_again(struct client *c) {
-    list_remove(&c->estate.savepoint.link);
+    list_remove(&c->recovery_state.savepoint.link);
     c->throttled &= (uint8_t)~CLIENT_SAVES;
     if (!client_dead(c)) boundary_ready(&c->boundary, &c->worker->boundaries.passing);
 }
 
 /* False: no savepoint of the client is possible from now on. */
 static bool begin(struct client *c) {
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     k->began_ns = fdutil_now_ns();
     k->begun = savepoint_begin(k);
     k->page = k->granule = 0;
@@ -67,7 +67,7 @@ static bool begin(struct client *c) {
 }
 
 bool savepoint_writer_begins(struct client *c) {
-    const struct savepoint *k = &c->estate.savepoint;
+    const struct savepoint *k = &c->recovery_state.savepoint;
     if (!k->header) return false;
     if (!list_empty(&k->link)) return true;
     return is_due(c) && begin(c);
@@ -75,7 +75,7 @@ bool savepoint_writer_begins(struct client *c) {
 
 void savepoint_writer_look(struct client *c) {
     const struct stream_set *s = &c->streams;
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     if (!k->header || s->pushed != s->completed || s->deferred || c->background_task) return;
     if (boundary_holds(&c->boundary) || graph_replaying(&c->graphs)) return;
     k->settles = 0;
@@ -83,7 +83,7 @@ void savepoint_writer_look(struct client *c) {
 }
 
 void savepoint_writer_restored(struct client *c) {
-    const struct savepoint *k = &c->estate.savepoint;
+    const struct savepoint *k = &c->recovery_state.savepoint;
     if (!savepoint_possible(k) || savepoint_whole(k) || client_under_way(c)) return;
     if (begin(c)) c->throttled |= CLIENT_SAVES;
 }
@@ -91,14 +91,14 @@ void savepoint_writer_restored(struct client *c) {
 /* ---- in parts -------------------------------------------------------------------------------- */
 
 static bool is_saved(const struct client *c) {
-    const struct savepoint *k = &c->estate.savepoint;
+    const struct savepoint *k = &c->recovery_state.savepoint;
     return memory_save_over(c->memory, k->page) &&
            k->granule >= atom_load_relaxed(&k->header->granule_count);
 }
 
 static int save_part(struct client *c) {
     const struct worker *w = c->worker;
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     int err = memory_save(c->memory, &k->page, SAVEPOINT_WRITER_GRANULES);
     if (!err && memory_save_over(c->memory, k->page))
         err = variables_save(&c->variables, w->ops, w->dev, k, &k->granule,
@@ -107,7 +107,7 @@ static int save_part(struct client *c) {
 }
 
 static void commit(struct client *c) {
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     if (!savepoint_commit(k, c->com.page, k->begun, memory_saved_bytes(c->memory))) return;
     uint64_t now_ns = fdutil_now_ns(), took_ns = now_ns - k->began_ns;
     k->soonest_ns = now_ns + SAVEPOINT_WRITER_APART * took_ns;
@@ -118,9 +118,9 @@ static void commit(struct client *c) {
 
 /* False when the client's state changed while it was being saved. */
 static bool may_go_on(const struct client *c) {
-    const struct savepoint *k = &c->estate.savepoint;
-    return savepoint_possible(k) && estate_whole(&c->estate) && c->memory && !client_dead(c) &&
-           !c->inflight && atom_load_relaxed(&k->voids) == k->begun;
+    const struct savepoint *k = &c->recovery_state.savepoint;
+    return savepoint_possible(k) && recovery_is_complete(&c->recovery_state) && c->memory &&
+           !client_dead(c) && !c->inflight && atom_load_relaxed(&k->voids) == k->begun;
 }
 
 unsigned savepoint_writer_step(struct worker *w) {
@@ -128,7 +128,7 @@ unsigned savepoint_writer_step(struct worker *w) {
     unsigned count = 0;
     if (w->recovery.restoring) return 0; /* there is no room yet */
     list_each_safe(pos, tmp, &w->work.saving) {
-        struct client *c = list_entry(pos, struct client, estate.savepoint.link);
+        struct client *c = list_entry(pos, struct client, recovery_state.savepoint.link);
         int err = may_go_on(c) ? save_part(c) : 0;
         count++;
         if (err && worker_lost(w)) return count; /* the next worker may save it */
@@ -147,7 +147,7 @@ static bool is_untouched(const struct client *c) {
 
 int savepoint_writer_module(struct client *c, const struct module *m, bool again) {
     const struct worker *w = c->worker;
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     if (!k->header || (again && savepoint_whole(k) && variables_saved(w->ops, k, m))) return 0;
     bool may = savepoint_whole(k) && (!again || is_untouched(c));
     int err = may ? variables_add(&c->variables, w->ops, w->dev, k, m) : -EBUSY;
@@ -165,13 +165,13 @@ void savepoint_writer_words(struct client *c, const void *bytes, uint64_t count)
         uint64_t word;
         memcpy(&word, (const unsigned char *)bytes + 8 * i, sizeof(word));
         if (word - w->host_base >= w->host_bytes) continue;
-        savepoint_never(&c->estate.savepoint, SAVEPOINT_HOST);
+        savepoint_never(&c->recovery_state.savepoint, SAVEPOINT_HOST);
         return;
     }
 }
 
 void savepoint_writer_address(struct client *c, uint64_t addr) {
-    if (savepoint_possible(&c->estate.savepoint)) savepoint_writer_words(c, &addr, 1);
+    if (savepoint_possible(&c->recovery_state.savepoint)) savepoint_writer_words(c, &addr, 1);
 }
 
 /* Checks words of the device's memory; the copied range may begin within one. */
@@ -197,7 +197,7 @@ static void take_rows(struct client *c, const struct dev_copy *k, unsigned char 
 }
 
 void savepoint_writer_copy(struct client *c, const struct op *op) {
-    struct savepoint *k = &c->estate.savepoint;
+    struct savepoint *k = &c->recovery_state.savepoint;
     const struct dev_copy *y = &op->copy;
     uint64_t bytes = y->width_bytes * y->height * y->depth;
     if (!savepoint_possible(k) || op->dev.result || y->from_caller) return;

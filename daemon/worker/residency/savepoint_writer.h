@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Takes savepoints (estate/savepoint.h) of clients that asked for them. A client's memory is saved
- * at an iteration boundary, or when all that it sent is complete, a part of it in each round of the
- * loop. Until then the boundary is not passed, or no more is read. The configuration sets the
- * interval, and saving takes at most a twentieth of the client's time.
+ * Takes savepoints (recovery/savepoint.h) of clients that asked for them. A client's memory is
+ * saved at an iteration boundary, or when all that it sent is complete, a part of it in each round
+ * of the loop. Until then the boundary is not passed, or no more is read. The configuration sets
+ * the interval, and saving takes at most a twentieth of the client's time.
  *
  * Owner: the worker. Thread: its own.
  */

@@ -94,7 +94,7 @@ static int submit_op(struct worker *w, struct client *c, struct op *op) {
     case WIRE_LAUNCH:
         return c->null ? spend_launch(w, op) : w->ops->launch(queue, &op->launch.args, &op->dev);
     case WIRE_COPY:
-        if (c->estate.savepoint.header) savepoint_writer_copy(c, op);
+        if (c->recovery_state.savepoint.header) savepoint_writer_copy(c, op);
         return w->ops->copy(queue, &op->copy, &op->dev);
     default: return w->ops->memset(queue, &op->memset, &op->dev);
     }
@@ -109,7 +109,7 @@ void sched_link_run(struct worker *w, struct op *op) {
         return;
     }
     if (!client_dead(c) && fault_isolation_holds(w, op)) return;
-    if (!client_dead(c)) estate_begin(&c->estate, s->id, op->seq);
+    if (!client_dead(c)) recovery_begin(&c->recovery_state, s->id, op->seq);
     int err = client_dead(c) ? c->com.fault : submit_op(w, c, op);
     s->state = STREAM_READY;
     if (client_dead(c) || err < 0) {

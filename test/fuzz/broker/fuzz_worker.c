@@ -71,7 +71,7 @@ static int launch(void *arg, const struct spawn_launch *l) {
 
 static void answer_attach(struct wire_worker_msg *m, bool again) {
     int fds[2] = {fdutil_memfd("page", sizeof(struct wire_completion), 0),
-                  fdutil_memfd("estate", 4096, 0)};
+                  fdutil_memfd("recovery_state", 4096, 0)};
 
     m->kind = WIRE_ATTACHED;
     say(m, fds, again ? 1 : 2);

@@ -71,7 +71,7 @@ static uint64_t inode_of(int fd) {
 
 static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m) {
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = m->job_id};
-    int completion = -1, estate = -1;
+    int completion = -1, recovery_state = -1;
 
     atomic_store(&w->last_dev_base, m->windows.dev_base);
     if (atomic_load(&w->collide) > 0) {
@@ -88,17 +88,18 @@ static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worke
         if (w->page) munmap(w->page, whole);
         w->page = make_page("fake-completion", bytes, whole, &completion);
         w->last_attach = *m;
-        if (atomic_load(&w->estates)) estate = fdutil_memfd("fake-estate", 4096, 0);
-        w->estate_inode = inode_of(estate);
+        if (atomic_load(&w->recovery_states))
+            recovery_state = fdutil_memfd("fake-recovery-state", 4096, 0);
+        w->recovery_inode = inode_of(recovery_state);
         pthread_mutex_unlock(&shown);
         atomic_fetch_add(&w->attached, 1);
     }
-    fdutil_send(fd, &reply, sizeof(reply), (int[]){completion, estate},
-                completion < 0 ? 0
-                : estate < 0   ? 1
-                               : 2);
+    fdutil_send(fd, &reply, sizeof(reply), (int[]){completion, recovery_state},
+                completion < 0       ? 0
+                : recovery_state < 0 ? 1
+                                     : 2);
     fdutil_close(&completion);
-    fdutil_close(&estate);
+    fdutil_close(&recovery_state);
 }
 
 /* A page of its own, with what stands in the one that came. */
@@ -271,7 +272,7 @@ static void say_ready(struct broker_rig_worker *w, int fd, struct given given) {
     if (given.any && !atomic_load(&w->fresh)) m.flags = WIRE_READY_ADOPTED;
     if (m.flags && given.memory >= 0) {
         fds[1] = dup(given.memory);
-    } else if (atomic_load(&w->estates) && !atomic_load(&w->in_parts)) {
+    } else if (atomic_load(&w->recovery_states) && !atomic_load(&w->in_parts)) {
         fds[1] = fdutil_memfd("fake-memory", 4096, 1);
     }
     atomic_store(&w->memory_inode, inode_of(fds[1]));

@@ -34,7 +34,7 @@ struct broker_rig_worker {
     _Atomic int trial_result;      /* result in ATTACHED for the broker's own job */
     _Atomic int trial_silent;      /* does not answer it */
     _Atomic int trials;            /* times that the trial job arrived */
-    _Atomic int estates;           /* keeps recovery states, and its device's memory outlives it */
+    _Atomic int recovery_states;   /* keeps recovery states, and its device's memory outlives it */
     _Atomic int in_parts;          /* the device's memory is no memfd */
     _Atomic int early_part;        /* KEEPs part 1 before READY */
     _Atomic int fresh;             /* does not go on with memory that it is given */
@@ -67,7 +67,7 @@ struct broker_rig_worker {
     struct wire_worker_msg last_attach, last_set, last_forget, last_limits, last_file, last_restore;
     uint64_t restore_inodes[5];         /* inodes of the latest RESTORE's descriptors */
     uint32_t restore_ids[64];           /* jobs, in the order in which they came */
-    uint64_t estate_inode;              /* of the job attached last */
+    uint64_t recovery_inode;            /* of the job attached last */
     uint32_t last_hints, last_profiles; /* counts in the latest WIRE_KERNELS */
     struct wire_completion *page;       /* page of the job attached last; never unmapped */
     struct wire_board *board;           /* board of the worker started last; never unmapped */

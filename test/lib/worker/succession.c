@@ -103,7 +103,7 @@ void succession_next(struct succession *r) {
     const struct client *c = succession_client(r);
     int fds[] = {copy_of_page(r->c->sub, sizeof(*r->c->sub)), copy_of(c->files.window),
                  dup(r->c->doorbell), copy_of_page(r->c->com, sizeof(*r->c->com)),
-                 copy_of(c->estate.fd)};
+                 copy_of(c->recovery_state.fd)};
     int memory = copy_of(
         dev_soft.recovery->memory_fd(r->b->worker->dev)); /* the next worker's from now on */
     wirebench_stop(r->b);

@@ -12,8 +12,8 @@
 #include "common/text/units.h"
 #include "daemon/policy/reason.h"
 #include "daemon/sched/sched.h"
-#include "daemon/worker/estate/savepoint.h"
 #include "daemon/worker/iteration/iteration.h"
+#include "daemon/worker/recovery/savepoint.h"
 #include "proto/cuda/capability.h"
 #include "proto/wire/job.h"
 

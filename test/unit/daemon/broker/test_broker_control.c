@@ -20,7 +20,7 @@
 #include "daemon/broker/jobs/report_job.h"
 #include "daemon/broker/server_parts.h"
 #include "daemon/sched/sched.h"
-#include "daemon/worker/estate/savepoint.h"
+#include "daemon/worker/recovery/savepoint.h"
 #include "test/lib/broker/asker.h"
 #include "test/lib/broker/broker_rig.h"
 #include "test/lib/patience.h"

@@ -25,7 +25,7 @@ static struct broker_rig rig;
 static void setup(void) {
     fdutil_raise_limits();
     broker_rig_init(&rig);
-    atomic_store(&rig.worker.estates, 1);
+    atomic_store(&rig.worker.recovery_states, 1);
     atomic_store(&rig.worker.in_parts, 1);
 }
 

@@ -25,7 +25,7 @@ static struct broker_rig rig;
 
 static void setup(void) {
     broker_rig_init(&rig);
-    atomic_store(&rig.worker.estates, 1);
+    atomic_store(&rig.worker.recovery_states, 1);
 }
 
 TestSuite(broker_recovery, .init = setup, .timeout = 180);
@@ -34,7 +34,7 @@ TestSuite(broker_recovery, .init = setup, .timeout = 180);
 struct runner {
     int sock, fds[WIRE_FD_COUNT];
     uint32_t id;
-    uint64_t estate_inode;
+    uint64_t recovery_inode;
     struct wire_windows windows;
     struct wire_submission *submission;
 };
@@ -52,7 +52,7 @@ static struct runner attach_as(const struct wire_hello *h) {
 
     j.id = o.job_id;
     j.windows = o.windows;
-    j.estate_inode = rig.worker.estate_inode;
+    j.recovery_inode = rig.worker.recovery_inode;
     j.submission =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, j.fds[WIRE_FD_SUBMISSION], 0);
     cr_assert_neq(j.submission, MAP_FAILED);
@@ -167,7 +167,7 @@ Test(broker_recovery, jobs_go_on_with_the_next_worker) {
     cr_expect_eq(w->restore_inodes[1], inode_of(b.fds[WIRE_FD_HOST]));
     cr_expect_eq(w->restore_inodes[2], inode_of(b.fds[WIRE_FD_DOORBELL]));
     cr_expect_eq(w->restore_inodes[3], page);
-    cr_expect_eq(w->restore_inodes[4], b.estate_inode);
+    cr_expect_eq(w->restore_inodes[4], b.recovery_inode);
     cr_expect_eq(memcmp(&w->last_restore.windows, &b.windows, sizeof(b.windows)), 0);
     cr_expect_str_eq(w->last_restore.name, "rig");
     cr_expect_eq(w->last_restore.uid, getuid());
@@ -202,7 +202,8 @@ Test(broker_recovery, the_page_goes_from_worker_to_worker) {
     broker_rig_kill_worker(&rig);
     expect_moved(&a, 2);
     cr_expect_eq(rig.worker.restore_inodes[3], second);
-    cr_expect_eq(rig.worker.restore_inodes[4], a.estate_inode, "the estate is the first one");
+    cr_expect_eq(rig.worker.restore_inodes[4], a.recovery_inode,
+                 "the recovery state is the first one");
     let_go(&a);
     broker_rig_stop(&rig);
 }
@@ -590,10 +591,10 @@ Test(broker_recovery, memory_that_is_not_taken_over_is_the_end_of_all) {
 Test(broker_recovery, without_memory_there_is_nothing_to_give) {
     struct runner a;
 
-    atomic_store(&rig.worker.estates, 0);
+    atomic_store(&rig.worker.recovery_states, 0);
     broker_rig_start(&rig);
     cr_assert(broker_rig_wait(&rig.worker.restored, 1));
-    atomic_store(&rig.worker.estates, 1);
+    atomic_store(&rig.worker.recovery_states, 1);
     a = attach();
     broker_rig_kill_worker(&rig);
     expect_lost(&a, ERR_WORKER_LOST);

@@ -228,6 +228,6 @@ Test(lacking, a_limit_is_the_devices) {
 
 Test(lacking, nothing_is_kept_for_the_next_worker) {
     const struct client *c = client_find(w.b->worker, w.c->job_id);
-    cr_expect_eq(c->estate.fd, -1);
-    cr_expect_not(estate_whole(&c->estate));
+    cr_expect_eq(c->recovery_state.fd, -1);
+    cr_expect_not(recovery_is_complete(&c->recovery_state));
 }

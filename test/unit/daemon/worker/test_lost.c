@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The device is lost: who did it is told where that can be known, nobody else with whom another
- * worker can go on is told anything, and their estates say what was under way and no more.
+ * worker can go on is told anything, and their recovery states say what was under way and no more.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -59,8 +59,8 @@ static void end_device(void) {
     loop_leave(b->worker);
 }
 
-static struct estate_header *estate(int job) {
-    return client_find(b->worker, jobs[job]->job_id)->estate.header;
+static struct recovery_header *recovery_state(int job) {
+    return client_find(b->worker, jobs[job]->job_id)->recovery_state.header;
 }
 
 static uint32_t told(int job) {
@@ -90,7 +90,7 @@ Test(lost, who_did_it_is_told_alone) {
     cr_expect_eq(told(1), 0);
     cr_expect_eq(told(2), 0);
     cr_expect_eq(wireclient_done(jobs[1], 0), seq);
-    cr_expect_eq(atomic_load(&estate(1)->suspects), 0);
+    cr_expect_eq(atomic_load(&recovery_state(1)->suspects), 0);
     struct wire_worker_msg said = last_words();
     cr_expect_eq(said.job_id, jobs[0]->job_id);
     cr_expect_eq(said.result, ERR_ILLEGAL_ADDRESS);
@@ -106,11 +106,12 @@ Test(lost, of_several_nobody_is_told) {
         cr_expect_eq(told(i), 0, "%d", i);
         cr_expect_eq(wireclient_done(jobs[i], 0), 0, "%d", i);
     }
-    cr_expect_eq(atomic_load(&estate(0)->begun[0]), first, "the other one behind it did not begin");
-    cr_expect_eq(atomic_load(&estate(1)->begun[0]), seq);
-    cr_expect_eq(atomic_load(&estate(0)->suspects), 2);
-    cr_expect_eq(atomic_load(&estate(1)->suspects), 2);
-    cr_expect_eq(atomic_load(&estate(2)->suspects), 0);
+    cr_expect_eq(atomic_load(&recovery_state(0)->begun[0]), first,
+                 "the other one behind it did not begin");
+    cr_expect_eq(atomic_load(&recovery_state(1)->begun[0]), seq);
+    cr_expect_eq(atomic_load(&recovery_state(0)->suspects), 2);
+    cr_expect_eq(atomic_load(&recovery_state(1)->suspects), 2);
+    cr_expect_eq(atomic_load(&recovery_state(2)->suspects), 0);
     struct wire_worker_msg said = last_words();
     cr_expect_eq(said.job_id, 0);
     cr_expect(strstr(said.text, "one of 2 kernels"), "%s", said.text);
@@ -138,8 +139,8 @@ Test(lost, what_was_complete_is_shown) {
 }
 
 Test(lost, whom_no_worker_goes_on_with_is_told) {
-    estate_note_lack(&client_find(b->worker, jobs[1]->job_id)->estate, ESTATE_LOG);
-    estate_note_lack(&client_find(b->worker, jobs[2]->job_id)->estate, ESTATE_LOG);
+    recovery_note_lack(&client_find(b->worker, jobs[1]->job_id)->recovery_state, RECOVERY_LOG);
+    recovery_note_lack(&client_find(b->worker, jobs[2]->job_id)->recovery_state, RECOVERY_LOG);
     launch(0, 0);
     launch(1, 0);
     end_device();
@@ -156,13 +157,13 @@ Test(lost, what_is_done_again_stays_begun) {
     launch(1, 0);
     stream_at(c->streams.streams[0], seq)->again = true;
     end_device();
-    cr_expect_eq(atomic_load(&estate(0)->begun[0]), seq);
+    cr_expect_eq(atomic_load(&recovery_state(0)->begun[0]), seq);
 }
 
 /* A call finds out first: nothing is answered, and nothing is counted. */
 static void expect_withheld(uint16_t op) {
     cr_assert_eq(wireclient_result(jobs[0], wireclient_mem(jobs[0], WIRE_MEM_BACK, 0, GRAN)), 0);
-    uint64_t done = atomic_load(&estate(0)->deferred_done);
+    uint64_t done = atomic_load(&recovery_state(0)->deferred_done);
     uint64_t at = op == WIRE_MEM_BACK ? GRAN : 0;
     mortaldev_doom(ERR_ILLEGAL_ADDRESS);
     uint64_t call = wireclient_mem(jobs[0], op, at, GRAN);
@@ -170,7 +171,7 @@ static void expect_withheld(uint16_t op) {
     cr_assert(b->worker->link.over);
     loop_leave(b->worker);
     cr_expect_eq(told(0), 0);
-    cr_expect_eq(atomic_load(&estate(0)->deferred_done), done);
+    cr_expect_eq(atomic_load(&recovery_state(0)->deferred_done), done);
 }
 
 Test(lost, memory_that_it_could_not_give_is_for_the_next_worker) {
@@ -194,7 +195,7 @@ Test(lost, what_it_does_not_take_any_more_did_not_begin) {
     mortaldev_doom(ERR_ILLEGAL_ADDRESS);
     uint64_t seq = launch(0, 0);
     loop_leave(b->worker);
-    cr_expect_eq(atomic_load(&estate(0)->begun[0]), seq - 1);
+    cr_expect_eq(atomic_load(&recovery_state(0)->begun[0]), seq - 1);
     cr_expect_eq(wireclient_done(jobs[0], 0), 0);
     cr_expect_eq(told(0), 0);
 }

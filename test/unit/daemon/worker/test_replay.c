@@ -2,8 +2,8 @@
  *
  * One worker after the other for the same client: the next one is given what the last one left as
  * it was at one moment, and goes on. The streams are held by values and host functions, so that
- * what was under way is known; what had begun is said in the estate, as a worker that is killed
- * would leave it.
+ * what was under way is known; what had begun is said in the recovery state, as a worker that is
+ * killed would leave it.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -55,8 +55,8 @@ static struct succession begin(void) {
 /* Another worker takes over; stream `begun`'s operation `seq` had been given to the device (0: as
  * it was). */
 static void next_worker_when(struct succession *r, uint32_t begun, uint64_t seq) {
-    struct estate *e = &succession_client(r)->estate;
-    cr_assert(estate_whole(e));
+    struct recovery_state *e = &succession_client(r)->recovery_state;
+    cr_assert(recovery_is_complete(e));
     if (seq) atomic_store(&e->header->begun[begun], seq);
     succession_next(r);
 }
@@ -238,7 +238,7 @@ static uint64_t next(struct begun_rig *g, uint32_t stream, uint32_t func, uint64
 
 static void say_begun(struct begun_rig *g, uint32_t stream, uint64_t seq) {
     wirebench_run(g->r.b);
-    atomic_store(&succession_client(&g->r)->estate.header->begun[stream], seq);
+    atomic_store(&succession_client(&g->r)->recovery_state.header->begun[stream], seq);
 }
 
 static void goes_on(struct begun_rig *g, uint64_t at, uint32_t want) {
@@ -331,11 +331,11 @@ Test(replay, a_variable_is_not_written_behind_its_reader) {
 Test(replay, a_suspect_is_told_so) {
     struct begun_rig g = begin_held();
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev));
-    atomic_store(&succession_client(&g.r)->estate.header->suspects, 3);
+    atomic_store(&succession_client(&g.r)->recovery_state.header->suspects, 3);
     next_worker(&g.r);
     cr_expect(strstr(g.r.c->com->fault.text, "was under way, one of 3 that may have ended it"),
               "%s", g.r.c->com->fault.text);
-    cr_expect_eq(atomic_load(&succession_client(&g.r)->estate.header->suspects), 0);
+    cr_expect_eq(atomic_load(&succession_client(&g.r)->recovery_state.header->suspects), 0);
     succession_end(&g.r);
 }
 
@@ -348,7 +348,7 @@ Test(replay, what_had_begun_is_known_until_it_runs) {
     uint64_t first = wireclient_copy(r.c, 0, dev, host + FROM_AT, 64);
     wireclient_copy(r.c, 0, dev, host + FROM_AT, 64);
     wirebench_run(r.b);
-    atomic_store(&succession_client(&r)->estate.header->suspects, 3);
+    atomic_store(&succession_client(&r)->recovery_state.header->suspects, 3);
     next_worker_when(&r, 0, first);
     cr_assert_eq(wireclient_fault(r.c), 0);
     const struct stream *s = succession_client(&r)->streams.streams[0];
@@ -544,7 +544,7 @@ Test(replay, a_module_and_its_place_alone) {
 }
 
 /* As it is when the worker ends while the module is being loaded. */
-static void forget_place(struct estate *e) {
+static void forget_place(struct recovery_state *e) {
     uint64_t at = 0, next;
     for (struct log_entry *l; (l = record_log_at(&e->log, at, &next)); at = next)
         if (record_log_record(l)->op == RECORD_LOG_PLACED) break;
@@ -554,10 +554,10 @@ static void forget_place(struct estate *e) {
 Test(replay, a_module_that_was_being_loaded) {
     struct succession r = begin();
     cr_assert_eq(wireclient_result(r.c, wireclient_load(r.c, 0, image)), 0);
-    forget_place(&succession_client(&r)->estate);
+    forget_place(&succession_client(&r)->recovery_state);
     next_worker(&r);
     cr_assert_eq(wireclient_fault(r.c), 0);
-    cr_assert(estate_whole(&succession_client(&r)->estate), "it has a place now");
+    cr_assert(recovery_is_complete(&succession_client(&r)->recovery_state), "it has a place now");
     cr_assert_eq(wireclient_result(r.c, wireclient_func(r.c, 0, 0, "gentle")), 0);
     next_worker(&r);
     cr_assert_eq(wireclient_fault(r.c), 0);
@@ -610,7 +610,7 @@ Test(replay, addresses_that_are_elsewhere_end_the_job_by_name) {
 }
 
 static const char *lack(const struct succession *r) {
-    const char *text = estate_lacks(&succession_client(r)->estate);
+    const char *text = recovery_lacks(&succession_client(r)->recovery_state);
     return text ? text : "";
 }
 
@@ -643,7 +643,7 @@ static void back_again(uint64_t done_bytes) {
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, MEMORY_MOST)), 0);
     for (uint64_t at = 0; at < done_bytes; at += GRAN)
         wireclient_copy(r.c, 0, dev + at, host + FROM_AT, 8);
-    struct estate *e = &succession_client(&r)->estate;
+    struct recovery_state *e = &succession_client(&r)->recovery_state;
     atomic_fetch_sub(&e->header->deferred_done, 1);
     if (done_bytes < MEMORY_MOST) {
         uint64_t rest = MEMORY_MOST - done_bytes;

@@ -131,7 +131,7 @@ static struct succession r;
 static uint64_t dev, host;
 
 static struct savepoint *point(void) {
-    return &succession_client(&r)->estate.savepoint;
+    return &succession_client(&r)->recovery_state.savepoint;
 }
 
 static void no_more(void) {
@@ -252,7 +252,7 @@ static void die_within(uint32_t stream) {
     wirebench_run(r.b);
     for (uint32_t i = 0; i < WIRE_STREAMS_FIRST; i++)
         least[i] = wireclient_done(r.c, i);
-    atomic_store(&succession_client(&r)->estate.header->begun[stream], r.c->seq[stream]);
+    atomic_store(&succession_client(&r)->recovery_state.header->begun[stream], r.c->seq[stream]);
     for (uint32_t i = 0; i < 64; i++)
         *word(i) = SPOILED;
     given = together = 0;
@@ -367,7 +367,7 @@ Test(going_back, a_device_that_is_lost_while_variables_are_saved) {
     wireclient_load(r.c, 1, image);
     until_lost();
     cr_expect(savepoint_whole(point()), "reason %lu", reason());
-    atomic_store(&succession_client(&r)->estate.header->begun[0], r.c->seq[0] + 1);
+    atomic_store(&succession_client(&r)->recovery_state.header->begun[0], r.c->seq[0] + 1);
     next_device();
     cr_assert(succession_client(&r)->replay.back);
     no_more();
@@ -380,7 +380,7 @@ Test(going_back, a_device_that_is_lost_while_variables_are_loaded) {
     begin_with(5);
     launch(0, COUNT, 0, 1); /* 11 */
     all_complete();
-    atomic_store(&succession_client(&r)->estate.header->begun[0], r.c->seq[0] + 1);
+    atomic_store(&succession_client(&r)->recovery_state.header->begun[0], r.c->seq[0] + 1);
     load_dies = true;
     succession_next(&r);
     until_lost();
@@ -458,7 +458,7 @@ Test(going_back, what_was_kept_of_a_copy_may_be_gone) {
     begin_with(5);
     wireclient_copy(r.c, 0, dev, host + FROM_AT, 4);
     all_complete();
-    atomic_store(&succession_client(&r)->estate.header->savepoint.data_end, 0);
+    atomic_store(&succession_client(&r)->recovery_state.header->savepoint.data_end, 0);
     hold();
     launch(HOLDS, APPLY, 0, 1);
     die_within(HOLDS);
@@ -562,7 +562,7 @@ Test(going_back, who_dies_before_it_has_caught_up_goes_back_again) {
     stall_at = 2;
     die_within(HOLDS);
     cr_assert(succession_client(&r)->replay.active, "it has not caught up");
-    struct estate_header *h = succession_client(&r)->estate.header;
+    struct recovery_header *h = succession_client(&r)->recovery_state.header;
     for (uint32_t i = 0; i < WIRE_STREAMS_FIRST; i++)
         atomic_store(&h->begun[i], 0); /* whatever is under way */
     stall_at = given = 0;
@@ -636,7 +636,7 @@ Test(going_back, from_the_next_one) {
 /* Were it void, its memory would be neither here nor there. */
 Test(going_back, who_must_and_cannot_ends) {
     begin_with(5);
-    struct estate_header *h = succession_client(&r)->estate.header;
+    struct recovery_header *h = succession_client(&r)->recovery_state.header;
     atomic_store(&h->savepoint.returning, 1);
     atomic_store(&h->savepoint.whole, 0);
     succession_next(&r);

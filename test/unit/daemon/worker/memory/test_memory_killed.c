@@ -23,9 +23,9 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/memory_estate.h"
 #include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_recovery.h"
 #include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
@@ -62,7 +62,7 @@ struct ledger {
 };
 
 static struct ledger *ledger;
-static struct memory_estate *estates[CLIENTS];
+static struct memory_recovery *recovery_states[CLIENTS];
 static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
 static struct memory *mem[CLIENTS];
@@ -169,8 +169,8 @@ static void forget_client(int c) {
 }
 
 /* A new client of this number. `loss` is the last word to go. */
-static void empty_estate(int c) {
-    struct memory_estate *e = estates[c];
+static void empty_recovery_state(int c) {
+    struct memory_recovery *e = recovery_states[c];
     for (uint32_t page = 0; page < PAGES; page++)
         e->pages[page] = 0;
     e->in_lane = 0;
@@ -186,11 +186,11 @@ static bool has_nothing(int c) {
 }
 
 static void adopt_client(int c) {
-    int err = memory_adopt(mem[c], estates[c], -1, 0);
+    int err = memory_adopt(mem[c], recovery_states[c], -1, 0);
     if (err == -EPERM && ledger->elsewhere[c]) {
         ledger->lost++;
-        empty_estate(c);
-        err = memory_adopt(mem[c], estates[c], -1, 0);
+        empty_recovery_state(c);
+        err = memory_adopt(mem[c], recovery_states[c], -1, 0);
     }
     if (err) wrong("client %d cannot be adopted: %d", c, err);
     if (ledger->elsewhere[c] && has_nothing(c)) forget_client(c);
@@ -322,7 +322,7 @@ static void do_turn(int c) {
     do
         must(memory_restore(mem[c], some(), &moved), "restore");
     while (memory_spilled(mem[c]));
-    if (!memory_estate_lacks(estates[c])) atom_store_release(&ledger->elsewhere[c], 0);
+    if (!memory_recovery_lacks(recovery_states[c])) atom_store_release(&ledger->elsewhere[c], 0);
     memory_enter(mem[c], dice(HALF) * GRAN);
     while (memory_unclear(mem[c]))
         must(memory_clear(mem[c], 1), "clear");
@@ -422,7 +422,7 @@ static void play(uint64_t seed) {
     int fd = make_memory();
     ledger = shared(sizeof(*ledger));
     for (int c = 0; c < CLIENTS; c++)
-        estates[c] = shared(memory_estate_bytes(PAGES));
+        recovery_states[c] = shared(memory_recovery_bytes(PAGES));
     for (uint32_t i = 0; i < GENERATIONS; i++) {
         int status;
         state = seed * 1000 + i;

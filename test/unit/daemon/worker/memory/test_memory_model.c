@@ -22,9 +22,9 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/memory_estate.h"
 #include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_recovery.h"
 #include "daemon/worker/memory/memory_segment.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
@@ -91,7 +91,8 @@ struct model {
     struct model_segment segments[SEGMENTS];
 };
 
-static const struct dev_ops *base; /* that is called, by those that watch over the estates */
+static const struct dev_ops
+    *base; /* that is called, by those that watch over the recovery states */
 static struct dev_ops watching;
 static struct dev_spares_ops watched_spares;
 static const struct dev_ops *ops = &watching;
@@ -99,9 +100,9 @@ static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
 static struct memory *mem[CLIENTS];
 static struct memory_lane *lanes[LANES];
-static struct memory_estate *estates[CLIENTS];
+static struct memory_recovery *recovery_states[CLIENTS];
 static uint32_t restored, lost;
-static bool leaving; /* what is in the estates is of a process that has ended */
+static bool leaving; /* what is in the recovery states is of a process that has ended */
 static struct model model;
 static uint64_t tokens, state;
 static uint64_t memory_chunks;
@@ -121,13 +122,15 @@ static volatile uint64_t *word_at(uint64_t addr) {
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
-static const struct memory_estate *unbacking; /* whose pages are being taken away; NULL: nobody's */
+static const struct memory_recovery
+    *unbacking; /* whose pages are being taken away; NULL: nobody's */
 
-/* A client's estate says that its bytes are there: were this process to end now, that would be so.
+/* A client's recovery state says that its bytes are there: were this process to end now, that would
+ * be so.
  */
 static bool is_named(uint64_t chunk) {
     for (int i = 0; i < CLIENTS; i++) {
-        const struct memory_estate *e = estates[i];
+        const struct memory_recovery *e = recovery_states[i];
         uint64_t first = e->changing >> 32, count = (uint32_t)e->changing;
         for (uint64_t k = 0; k < PAGES && !e->loss && !leaving; k++) {
             uint64_t word = e->pages[k], kind = word & 7;
@@ -340,7 +343,7 @@ static int do_back(int i, struct model_client *c) {
 static int do_unback(int i, struct model_client *c) {
     uint32_t first = dice(PAGES), count = 1 + dice(3);
     bool odd = first + count > PAGES || (first < HALF && first + count > HALF), missing = false;
-    unbacking = estates[i];
+    unbacking = recovery_states[i];
     int err = memory_unback(mem[i], page_at(i, first), count * GRAN);
     unbacking = NULL;
     if (odd) return expect(err, -EINVAL);
@@ -788,8 +791,8 @@ static void forget_client(int i) {
     *c = (struct model_client){.lane = -1};
     for (int k = 0; k < NUMBERS; k++)
         c->numbers[k] = -1;
-    memset(estates[i], 0, memory_estate_bytes(PAGES));
-    cr_assert_eq(memory_estate_keep(mem[i], estates[i]), 0);
+    memset(recovery_states[i], 0, memory_recovery_bytes(PAGES));
+    cr_assert_eq(memory_recovery_keep(mem[i], recovery_states[i]), 0);
 }
 
 /* ---- the process ends ------------------------------------------------------------------------ */
@@ -844,11 +847,11 @@ static int copy_memory(void) {
 }
 
 static void die(const char *when) {
-    struct memory_estate *left[CLIENTS];
-    size_t bytes = memory_estate_bytes(PAGES);
+    struct memory_recovery *left[CLIENTS];
+    size_t bytes = memory_recovery_bytes(PAGES);
     int fd = copy_memory();
     for (int i = 0; i < CLIENTS; i++)
-        memcpy(left[i] = malloc(bytes), estates[i], bytes);
+        memcpy(left[i] = malloc(bytes), recovery_states[i], bytes);
     close_world();
     open_world(fd);
     close(fd);
@@ -856,11 +859,12 @@ static void die(const char *when) {
     for (int i = 0; i < CLIENTS; i++) {
         struct model_client *c = &model.clients[i];
         bool lacks = model_lacks(c);
-        memcpy(estates[i], left[i], bytes);
+        memcpy(recovery_states[i], left[i], bytes);
         free(left[i]);
-        cr_assert_eq(memory_estate_lacks(estates[i]) != NULL, lacks, "%s: client %d", when, i);
-        cr_assert_eq(memory_adopt(mem[i], estates[i], -1, 0), lacks ? -EPERM : 0, "%s: client %d",
+        cr_assert_eq(memory_recovery_lacks(recovery_states[i]) != NULL, lacks, "%s: client %d",
                      when, i);
+        cr_assert_eq(memory_adopt(mem[i], recovery_states[i], -1, 0), lacks ? -EPERM : 0,
+                     "%s: client %d", when, i);
         if (lacks)
             forget_client(i);
         else
@@ -884,7 +888,7 @@ static void play(const struct dev_ops *on, uint64_t seed) {
     for (int i = 0; i < LANES; i++)
         model.lanes[i].last = -1;
     for (int i = 0; i < CLIENTS; i++) {
-        estates[i] = malloc(memory_estate_bytes(PAGES));
+        recovery_states[i] = malloc(memory_recovery_bytes(PAGES));
         forget_client(i);
     }
     uint32_t failures = 0;
@@ -906,7 +910,7 @@ static void play(const struct dev_ops *on, uint64_t seed) {
     cr_expect_gt(failures, STEPS / 200, "seed %lu: hardly anything went wrong: %u", seed, failures);
     close_world();
     for (int i = 0; i < CLIENTS; i++)
-        free(estates[i]);
+        free(recovery_states[i]);
 }
 
 Test(memory_model, on_a_device_that_fails_at_random) {

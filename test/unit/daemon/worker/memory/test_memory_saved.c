@@ -15,9 +15,9 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/memory_estate.h"
 #include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_recovery.h"
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
@@ -40,7 +40,7 @@ static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
 static struct memory *mem[CLIENTS];
 static struct memory_lane *lane;
-static struct memory_estate *estates[CLIENTS];
+static struct memory_recovery *recovery_states[CLIENTS];
 static uint64_t state = 1;
 
 static uint32_t dice(uint32_t below) {
@@ -132,8 +132,8 @@ static void setup(void) {
     ops.spares = &watched_spares;
     open_world(-1);
     for (int c = 0; c < CLIENTS; c++) {
-        estates[c] = calloc(1, memory_estate_bytes(PAGES));
-        cr_assert_eq(memory_estate_keep(mem[c], estates[c]), 0);
+        recovery_states[c] = calloc(1, memory_recovery_bytes(PAGES));
+        cr_assert_eq(memory_recovery_keep(mem[c], recovery_states[c]), 0);
         cr_assert_eq(memory_join(mem[c], lane, MEMORY_ALL), 0);
     }
 }
@@ -141,23 +141,23 @@ static void setup(void) {
 static void teardown(void) {
     close_world();
     for (int c = 0; c < CLIENTS; c++)
-        free(estates[c]);
+        free(recovery_states[c]);
 }
 
 TestSuite(memory_saved, .init = setup, .fini = teardown);
 
 /* The process ends, and another one opens what it left. */
 static void die(void) {
-    size_t room = (CHUNKS + SPARES) * GRAN, words = memory_estate_bytes(PAGES);
+    size_t room = (CHUNKS + SPARES) * GRAN, words = memory_recovery_bytes(PAGES);
     int from = dup(ops.recovery->memory_fd(dev));
     unsigned char *bytes = malloc(room), *left = malloc(CLIENTS * words);
     for (int c = 0; c < CLIENTS; c++)
-        memcpy(left + (size_t)c * words, estates[c], words);
+        memcpy(left + (size_t)c * words, recovery_states[c], words);
     cr_assert_eq(pread(from, bytes, room, 0), (ssize_t)room);
     close_world();
     cr_assert_eq(pwrite(from, bytes, room, 0), (ssize_t)room);
     for (int c = 0; c < CLIENTS; c++)
-        memcpy(estates[c], left + (size_t)c * words, words);
+        memcpy(recovery_states[c], left + (size_t)c * words, words);
     free(bytes);
     free(left);
     open_world(from);
@@ -171,9 +171,9 @@ static void expect_sound(void) {
 }
 
 static void go_back(void) {
-    cr_assert_eq(memory_saved_adopt(mem[0], estates[0]), 0);
-    cr_assert_eq(memory_return(mem[0], estates[0], -1, 0), 0);
-    cr_assert_eq(memory_adopt(mem[1], estates[1], -1, 0), 0);
+    cr_assert_eq(memory_saved_adopt(mem[0], recovery_states[0]), 0);
+    cr_assert_eq(memory_return(mem[0], recovery_states[0], -1, 0), 0);
+    cr_assert_eq(memory_adopt(mem[1], recovery_states[1], -1, 0), 0);
     ops.recovery->memory_settle(dev);
     expect_sound();
 }
@@ -399,15 +399,15 @@ Test(memory_saved, words_of_an_earlier_one_go) {
     save(ALL);
     cr_assert_eq(memory_unback(mem[0], page_at(0, 0), GRAN), 0);
     die();
-    cr_assert_eq(memory_adopt(mem[0], estates[0], -1, 0), 0);
-    cr_assert_eq(memory_adopt(mem[1], estates[1], -1, 0), 0);
+    cr_assert_eq(memory_adopt(mem[0], recovery_states[0], -1, 0), 0);
+    cr_assert_eq(memory_adopt(mem[1], recovery_states[1], -1, 0), 0);
     ops.recovery->memory_settle(dev);
     cr_assert_eq(memory_join(mem[1], lane, MEMORY_ALL), 0);
     turn(1); /* what was the first one's in the lane is nobody's */
     save(ALL);
     uint32_t count = count_spares();
     die();
-    cr_assert_eq(memory_saved_adopt(mem[0], estates[0]), 0);
+    cr_assert_eq(memory_saved_adopt(mem[0], recovery_states[0]), 0);
     cr_expect_eq(count_spares(), count);
     memory_saved_finish(mem[0]);
 }
@@ -419,9 +419,9 @@ Test(memory_saved, without_spares_there_is_none) {
     uint32_t page = 0;
     without.spares = NULL;
     cr_assert_eq(memory_create(&m, &without, dev, spaces[0], &w, GRAN), 0);
-    struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
-    cr_expect_eq(memory_save(m, &page, ALL), -ENOTSUP, "no estate, either");
-    cr_assert_eq(memory_estate_keep(m, e), 0);
+    struct memory_recovery *e = calloc(1, memory_recovery_bytes(PAGES));
+    cr_expect_eq(memory_save(m, &page, ALL), -ENOTSUP, "no recovery state, either");
+    cr_assert_eq(memory_recovery_keep(m, e), 0);
     cr_expect_eq(memory_save(m, &page, ALL), -ENOTSUP);
     cr_expect_eq(memory_saved_adopt(m, e), -ENOTSUP);
     cr_expect_eq(memory_return(m, e, -1, 0), -EINVAL, "nothing is saved");
@@ -501,14 +501,14 @@ static void expect_nothing(void) {
     for (uint32_t page = 0; page < PAGES; page++)
         cr_assert(mem[0]->pages[page].state == PAGE_NONE && !mem[0]->pages[page].mapped);
     cr_assert_eq(memory_persistent(mem[0]) + memory_ephemeral(mem[0]), 0);
-    cr_assert_null(mem[0]->estate);
+    cr_assert_null(mem[0]->recovery_state);
     cr_assert_null(memory_check(mem[0]));
 }
 
 /* Words become others, most of them nearly right. */
-static void spoil(struct memory_estate *e) {
+static void spoil(struct memory_recovery *e) {
     uint64_t *words = (uint64_t *)(void *)e;
-    uint32_t count = (uint32_t)(memory_estate_bytes(PAGES) / 8), n = 1 + dice(4);
+    uint32_t count = (uint32_t)(memory_recovery_bytes(PAGES) / 8), n = 1 + dice(4);
     while (n--) {
         uint64_t *word = &words[dice(4) ? count - 1 - dice(2 * PAGES) : dice(count)];
         switch (dice(5)) {
@@ -523,15 +523,15 @@ static void spoil(struct memory_estate *e) {
 
 Test(memory_saved, any_other_words_are_refused_as_a_whole, .timeout = 120) {
     uint32_t unadopted = 0, refused = 0, taken = 0;
-    size_t bytes = memory_estate_bytes(PAGES);
+    size_t bytes = memory_recovery_bytes(PAGES);
     back_all();
     write_all(100);
     save(ALL);
     take_out(SPILLED);
     die();
-    struct memory_estate *e = malloc(bytes);
+    struct memory_recovery *e = malloc(bytes);
     for (int i = 0; i < 20000; i++) {
-        memcpy(e, estates[0], bytes);
+        memcpy(e, recovery_states[0], bytes);
         if (i) spoil(e);
         int adopted = memory_saved_adopt(mem[0], e);
         cr_assert(!adopted || count_spares() == 0, "%d: some of it was taken", i);
@@ -569,12 +569,12 @@ Test(memory_saved, each_wrong_word_is_refused) {
     };
     for (uint32_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         die();
-        memset(estates[0], 0, memory_estate_bytes(PAGES));
-        estates[0]->granule = GRAN;
-        estates[0]->page_count = PAGES;
-        estates[0]->pages[PAGES + 1] = 1 | (uint64_t)(CHUNKS + 1) << 1;
-        estates[0]->pages[PAGES + 2] = wrong[i].word;
-        cr_expect_eq(memory_saved_adopt(mem[0], estates[0]), wrong[i].err, "%u", i);
+        memset(recovery_states[0], 0, memory_recovery_bytes(PAGES));
+        recovery_states[0]->granule = GRAN;
+        recovery_states[0]->page_count = PAGES;
+        recovery_states[0]->pages[PAGES + 1] = 1 | (uint64_t)(CHUNKS + 1) << 1;
+        recovery_states[0]->pages[PAGES + 2] = wrong[i].word;
+        cr_expect_eq(memory_saved_adopt(mem[0], recovery_states[0]), wrong[i].err, "%u", i);
         cr_expect_eq(count_spares(), 0);
         cr_expect_eq(memory_saved_bytes(mem[0]), 0);
     }

@@ -18,9 +18,9 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/memory_estate.h"
 #include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_recovery.h"
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
@@ -46,7 +46,7 @@ struct ledger {
 };
 
 static struct ledger *ledger;
-static struct memory_estate *estates[CLIENTS];
+static struct memory_recovery *recovery_states[CLIENTS];
 static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
 static struct memory *mem[CLIENTS];
@@ -211,11 +211,11 @@ static void open_all(int memory_fd) {
 }
 
 static bool go_back(void) {
-    if (ledger->whole) must(memory_saved_adopt(mem[0], estates[0]), "saved");
+    if (ledger->whole) must(memory_saved_adopt(mem[0], recovery_states[0]), "saved");
     if (!ledger->whole || (!ledger->returning && !dice(3))) return false;
     ledger->again += ledger->returning;
     atom_store_release(&ledger->returning, 1);
-    must(memory_return(mem[0], estates[0], -1, 0), "return");
+    must(memory_return(mem[0], recovery_states[0], -1, 0), "return");
     for (uint32_t page = 0; page < PAGES; page++)
         check_page(page);
     return true;
@@ -223,7 +223,7 @@ static bool go_back(void) {
 
 /* It had gone on from there: what it has is another's affair (test_memory_killed). */
 static void resume(void) {
-    must(memory_adopt(mem[0], estates[0], -1, 0), "adopt");
+    must(memory_adopt(mem[0], recovery_states[0], -1, 0), "adopt");
     for (uint32_t page = 0; page < PAGES; page++)
         ledger->has[page] = mem[0]->pages[page].state != PAGE_NONE;
 }
@@ -231,7 +231,7 @@ static void resume(void) {
 static void take_over(void) {
     bool back = go_back();
     if (!back) resume();
-    must(memory_adopt(mem[1], estates[1], -1, 0), "adopt the other one");
+    must(memory_adopt(mem[1], recovery_states[1], -1, 0), "adopt the other one");
     dev_soft.recovery->memory_settle(dev);
     for (int c = 0; c < CLIENTS; c++)
         must(memory_join(mem[c], lane, MEMORY_ALL), "join");
@@ -291,7 +291,7 @@ Test(saved_killed, anywhere, .timeout = 120) {
     int fd = make_memory();
     ledger = shared(sizeof(*ledger));
     for (int c = 0; c < CLIENTS; c++)
-        estates[c] = shared(memory_estate_bytes(PAGES));
+        recovery_states[c] = shared(memory_recovery_bytes(PAGES));
     for (uint32_t i = 0; i < GENERATIONS; i++) {
         int status;
         state = 1000 + i;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "daemon/worker/estate/savepoint.h"
+#include "daemon/worker/recovery/savepoint.h"
 
 #define GUARD 4096u
 

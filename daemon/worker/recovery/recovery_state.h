@@ -6,33 +6,33 @@
  *
  * Owner: the client. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ESTATE_ESTATE_H
-#define DAEMON_WORKER_ESTATE_ESTATE_H
+#ifndef DAEMON_WORKER_RECOVERY_RECOVERY_STATE_H
+#define DAEMON_WORKER_RECOVERY_RECOVERY_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/atomics.h"
-#include "daemon/worker/estate/record_log.h"
-#include "daemon/worker/estate/savepoint.h"
+#include "daemon/worker/recovery/record_log.h"
+#include "daemon/worker/recovery/savepoint.h"
 #include "proto/wire/wire.h"
 
 struct dev_ops;
 struct dev_space;
-struct memory_estate;
+struct memory_recovery;
 
 /* Reasons why a client cannot be restored. */
-enum estate_lack {
-    ESTATE_WHOLE,
-    ESTATE_SEGMENTS,
-    ESTATE_SIGNALS,
-    ESTATE_FILES,
-    ESTATE_OFFERS,
-    ESTATE_ARRAYS,
-    ESTATE_TEXTURES,
-    ESTATE_DEVICE,
-    ESTATE_LOG,
-    ESTATE_LACKS
+enum recovery_lack {
+    RECOVERY_COMPLETE,
+    RECOVERY_SEGMENTS,
+    RECOVERY_SIGNALS,
+    RECOVERY_FILES,
+    RECOVERY_OFFERS,
+    RECOVERY_ARRAYS,
+    RECOVERY_TEXTURES,
+    RECOVERY_DEVICE,
+    RECOVERY_LOG,
+    RECOVERY_LACKS
 };
 
 /* Counters as they were: records that are read again do not count again. */
@@ -41,10 +41,10 @@ struct replay_stats {
 };
 
 /* Shared with the next worker. */
-struct estate_header {
+struct recovery_header {
     uint64_t magic, bytes; /* size of the header itself: another version's is not read */
     uint64_t pages;
-    _Atomic uint32_t lack; /* enum estate_lack; the first reason that occurred */
+    _Atomic uint32_t lack; /* enum recovery_lack; the first reason that occurred */
     /* Number of kernels that may have ended the device, one of which is this client's; 0: none is.
      */
     _Atomic uint32_t suspects;
@@ -53,17 +53,17 @@ struct estate_header {
     _Atomic uint64_t uses;           /* MEM_USE records that were announced */
     _Atomic uint32_t counting;       /* `counts` are valid instead of the page's */
     struct replay_stats counts;
-    char device[160]; /* ESTATE_DEVICE: the device's reason; a string precedes the lack */
+    char device[160]; /* RECOVERY_DEVICE: the device's reason; a string precedes the lack */
     struct log_header log;
     struct savepoint_header savepoint;
     /* The last operation of each stream that was given to the device. */
     _Atomic uint64_t begun[WIRE_STREAMS];
 };
 
-struct estate {
-    int fd;                       /* -1: there is no recovery state */
-    struct estate_header *header; /* NULL: there is no recovery state, and nothing is recorded */
-    struct memory_estate *memory;
+struct recovery_state {
+    int fd;                         /* -1: there is no recovery state */
+    struct recovery_header *header; /* NULL: there is no recovery state, and nothing is recorded */
+    struct memory_recovery *memory;
     struct log log;
     struct savepoint savepoint; /* for clients that ask for savepoints */
     uint64_t bytes;             /* size of the mapping */
@@ -72,67 +72,69 @@ struct estate {
 };
 
 /* Creates recovery state for a window of `pages` granules. 0 or -errno. */
-int estate_create(struct estate *e, uint64_t pages);
+int recovery_create(struct recovery_state *e, uint64_t pages);
 /* Opens an earlier worker's recovery state; `fd` is taken over in any case. -EINVAL: it is
  * malformed or incomplete. */
-int estate_open(struct estate *e, uint64_t pages, int fd);
+int recovery_open(struct recovery_state *e, uint64_t pages, int fd);
 /* Offset of `memory` in the file, in bytes. */
-uint64_t estate_memory_at(void);
+uint64_t recovery_memory_at(void);
 /* Accepts a struct that is zeroed, with fd -1. */
-void estate_close(struct estate *e);
+void recovery_close(struct recovery_state *e);
 
 /* Prepares savepoints, for which the client asked. */
-void estate_want_savepoints(struct estate *e, uint64_t every_ns, struct wire_savepoint *shown);
+void recovery_want_savepoints(struct recovery_state *e, uint64_t every_ns,
+                              struct wire_savepoint *shown);
 
 /* True when there is recovery state, and nothing makes it incomplete so far. */
-static inline bool estate_whole(const struct estate *e) {
-    return e->header && atom_load_relaxed(&e->header->lack) == ESTATE_WHOLE;
+static inline bool recovery_is_complete(const struct recovery_state *e) {
+    return e->header && atom_load_relaxed(&e->header->lack) == RECOVERY_COMPLETE;
 }
 
 /* The point before which no later worker needs the log, so that it may drop all earlier entries. */
-static inline struct log_state estate_over(const struct estate *e,
-                                           const struct wire_completion *page) {
+static inline struct log_state recovery_over(const struct recovery_state *e,
+                                             const struct wire_completion *page) {
     uint64_t deferred_done = atom_load_relaxed(&e->header->deferred_done);
     if (savepoint_whole(&e->savepoint))
         return (struct log_state){e->header->savepoint.done, NULL, deferred_done};
     return (struct log_state){page->stream_done, page->more_done, deferred_done};
 }
 
-void estate_note_lack(struct estate *e, enum estate_lack lack);
+void recovery_note_lack(struct recovery_state *e, enum recovery_lack lack);
 /* Asks the device whether the space can be made again. Called after a possible change, before the
  * client is told of it. */
-void estate_ask(struct estate *e, const struct dev_ops *ops, const struct dev_space *space);
+void recovery_ask(struct recovery_state *e, const struct dev_ops *ops,
+                  const struct dev_space *space);
 /* The reason for people; NULL: nothing is missing. */
-const char *estate_lacks(const struct estate *e);
+const char *recovery_lacks(const struct recovery_state *e);
 
 /* Records that an operation is given to the device. */
-static inline void estate_begin(struct estate *e, uint32_t stream, uint64_t seq) {
+static inline void recovery_begin(struct recovery_state *e, uint32_t stream, uint64_t seq) {
     if (!e->header || stream >= WIRE_STREAMS) return;
     if (seq > atom_load_relaxed(&e->header->begun[stream]))
         atom_store_release(&e->header->begun[stream], seq);
 }
 
 /* Records that the operation, and all behind it, certainly did not begin. */
-static inline void estate_take_back(struct estate *e, uint32_t stream, uint64_t seq) {
+static inline void recovery_take_back(struct recovery_state *e, uint32_t stream, uint64_t seq) {
     if (!e->header || stream >= WIRE_STREAMS) return;
     if (seq <= atom_load_relaxed(&e->header->begun[stream]))
         atom_store_release(&e->header->begun[stream], seq - 1);
 }
 
-static inline void estate_suspect(struct estate *e, uint32_t suspects) {
+static inline void recovery_suspect(struct recovery_state *e, uint32_t suspects) {
     if (e->header) atom_store_release(&e->header->suspects, suspects);
 }
 
 /* Records the number of completed host functions. */
-static inline void estate_callback_over(struct estate *e, uint64_t done) {
+static inline void recovery_callback_over(struct recovery_state *e, uint64_t done) {
     if (e->header) atom_store_release(&e->header->callbacks_done, done);
 }
 
-static inline void estate_uses(struct estate *e, uint64_t uses) {
+static inline void recovery_uses(struct recovery_state *e, uint64_t uses) {
     if (e->header) atom_store_relaxed(&e->header->uses, uses);
 }
 
-static inline void estate_deferred_over(struct estate *e) {
+static inline void recovery_deferred_over(struct recovery_state *e) {
     if (e->header)
         atom_store_release(&e->header->deferred_done,
                            atom_load_relaxed(&e->header->deferred_done) + 1);

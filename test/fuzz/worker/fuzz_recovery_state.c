@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as an estate. The input is laid over the header and the beginning of the log of one
- * that is whole otherwise: after a byte that says whether the header is as it should be (bit 0) and
- * whether entries' lengths are made to fit (bit 1), so that the fuzzer gets past the first of them.
- * What estate_open takes, tidying, walking and promising get through, and it stays whole.
+ * Any bytes as a recovery state. The input is laid over the header and the beginning of the log of
+ * one that is whole otherwise: after a byte that says whether the header is as it should be (bit 0)
+ * and whether entries' lengths are made to fit (bit 1), so that the fuzzer gets past the first of
+ * them. What recovery_open takes, tidying, walking and promising get through, and it stays whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "common/fdutil.h"
 #include "daemon/device/device.h"
 #include "daemon/device/device_recovery.h"
-#include "daemon/worker/estate/estate.h"
-#include "daemon/worker/estate/promise.h"
-#include "daemon/worker/estate/record_log_tidy.h"
+#include "daemon/worker/recovery/module_reservation.h"
+#include "daemon/worker/recovery/record_log_tidy.h"
+#include "daemon/worker/recovery/recovery_state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,7 +59,7 @@ static void fit(struct log *l, uint64_t end) {
     }
 }
 
-static void lay(struct estate *e, const uint8_t *data, size_t size, unsigned how) {
+static void lay(struct recovery_state *e, const uint8_t *data, size_t size, unsigned how) {
     size_t head = how & 1 ? 0 : size < HEAD ? size : HEAD;
     memcpy(e->header, data, head);
     memcpy(e->log.memory, data + head, size - head);
@@ -67,28 +67,29 @@ static void lay(struct estate *e, const uint8_t *data, size_t size, unsigned how
     if (how & 2) fit(&e->log, size - head);
 }
 
-static void check(struct estate *e) {
+static void check(struct recovery_state *e) {
     static _Atomic uint64_t done[WIRE_STREAMS];
     const struct log_state state = {.stream_done = done, .deferred_done = 3};
     uint64_t at = 0;
     promised = 0;
-    if (promise_modules(&e->log, &ops, NULL) == 0) promise_renounce(&e->log, &ops, NULL);
+    if (module_reservation_make(&e->log, &ops, NULL) == 0)
+        module_reservation_release(&e->log, &ops, NULL);
     if (promised) abort();
     record_log_ring_next(&e->log);
     if (record_log_tidy(&e->log, &state) || !record_log_whole(&e->log)) abort();
     while (record_log_at(&e->log, at, &at)) {
     }
     if (at != atomic_load(&e->header->log.end)) abort();
-    estate_lacks(e);
+    recovery_lacks(e);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct estate made, found;
+    struct recovery_state made, found;
     if (size < 1) return 0;
-    if (estate_create(&made, PAGES)) abort();
+    if (recovery_create(&made, PAGES)) abort();
     lay(&made, data + 1, size - 1, data[0]);
-    if (estate_open(&found, PAGES, dup(made.fd)) == 0) check(&found);
-    estate_close(&found);
-    estate_close(&made);
+    if (recovery_open(&found, PAGES, dup(made.fd)) == 0) check(&found);
+    recovery_close(&found);
+    recovery_close(&made);
     return 0;
 }

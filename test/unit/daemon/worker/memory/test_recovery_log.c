@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The log of an estate: whatever was sent, what is left of it after it was tidied makes a reader
- * that knows nothing else the same client again, and is never more than what is alive. Then one
- * that nobody in his right mind wrote.
+ * The log of a recovery state: whatever was sent, what is left of it after it was tidied makes a
+ * reader that knows nothing else the same client again, and is never more than what is alive. Then
+ * one that nobody in his right mind wrote.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 
 #include "daemon/device/device.h"
 #include "daemon/device/device_recovery.h"
-#include "daemon/worker/estate/promise.h"
-#include "daemon/worker/estate/record_log.h"
-#include "daemon/worker/estate/record_log_tidy.h"
+#include "daemon/worker/recovery/module_reservation.h"
+#include "daemon/worker/recovery/record_log.h"
+#include "daemon/worker/recovery/record_log_tidy.h"
 #include "proto/cuda/cuda_abi.h"
 #include "proto/wire/record.h"
 
@@ -464,7 +464,7 @@ static void live(uint32_t steps) {
         acts[dice(sizeof(acts) / sizeof(*acts))]();
 }
 
-Test(estate_log, what_is_left_makes_the_same_client) {
+Test(recovery_log, what_is_left_makes_the_same_client) {
     for (uint64_t with = 1; with <= 300; with++) {
         begin(with);
         for (uint32_t part = 0; part < 12; part++) {
@@ -485,7 +485,7 @@ static void end_all(void) {
     cr_assert_eq(deferred, deferred_done);
 }
 
-Test(estate_log, however_long_it_was) {
+Test(recovery_log, however_long_it_was) {
     begin(7);
     for (uint32_t part = 0; part < 40; part++) {
         live(5000);
@@ -499,7 +499,7 @@ Test(estate_log, however_long_it_was) {
 }
 
 /* The last word is acted on once, and says how far the ring was read. */
-Test(estate_log, the_latest_is_not_acted_on_again) {
+Test(recovery_log, the_latest_is_not_acted_on_again) {
     begin(1);
     void (*const pairs[])(void) = {do_stream, do_block, do_graph, do_texture, do_module};
     for (uint32_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
@@ -513,7 +513,7 @@ Test(estate_log, the_latest_is_not_acted_on_again) {
     }
 }
 
-Test(estate_log, what_grows_may_grow) {
+Test(recovery_log, what_grows_may_grow) {
     begin(3);
     for (uint32_t i = 0; i < 6000; i++) {
         struct wire_ping p = {.rec = {.op = WIRE_PING}};
@@ -534,7 +534,7 @@ Test(estate_log, what_grows_may_grow) {
     cr_assert_eq(record_log_ring_next(&journal), ring);
 }
 
-Test(estate_log, there_is_an_end_of_room) {
+Test(recovery_log, there_is_an_end_of_room) {
     begin(4);
     struct wire_module_load l = {.rec = {.op = WIRE_MODULE_LOAD}, .image_bytes = ROOM};
     cr_assert_null(record_log_reserve(&journal, &l, sizeof(l), ROOM));
@@ -569,10 +569,10 @@ static void use_all(void) {
     uint64_t at = 0;
     if (!record_log_find_latest(&journal)) return;
     promises = 0;
-    if (promise_modules(&journal, &promising, NULL))
+    if (module_reservation_make(&journal, &promising, NULL))
         cr_assert_eq(promises, 0);
     else
-        promise_renounce(&journal, &promising, NULL);
+        module_reservation_release(&journal, &promising, NULL);
     cr_assert_eq(promises, 0);
     cr_assert_eq(record_log_tidy(&journal, &s), 0);
     cr_assert(record_log_whole(&journal), "whole it stays");
@@ -594,7 +594,7 @@ static void corrupt(void) {
         atomic_store(&header->end, dice(2) ? dice((uint32_t)end + 64) & ~7u : ROOM + dice(64));
 }
 
-Test(estate_log, nobody_falls_over_anything) {
+Test(recovery_log, nobody_falls_over_anything) {
     for (uint64_t with = 1; with <= 4000; with++) {
         begin(with);
         live(20 + dice(100));
@@ -604,7 +604,7 @@ Test(estate_log, nobody_falls_over_anything) {
 }
 
 /* At the very end of its memory, each number anything. */
-Test(estate_log, nobody_reads_on_behind_its_end) {
+Test(recovery_log, nobody_reads_on_behind_its_end) {
     for (uint64_t with = 1; with <= 20000; with++) {
         begin(with);
         uint32_t bytes = 24 + 8 * dice(8);
@@ -635,7 +635,7 @@ static uint64_t count_shows(uint64_t *launches_before) {
 }
 
 /* Host memory that the device was shown is shown again, before the work that needs it; once. */
-Test(estate_log, what_was_shown_stays_shown) {
+Test(recovery_log, what_was_shown_stays_shown) {
     static const uint64_t places[][2] = {{4096, 64}, {8192, 64}, {4096, 128}, {4096, 64}};
     uint64_t launches;
     begin(1);

@@ -2,7 +2,7 @@
  *
  * Reads the entries of an earlier worker.
  */
-#include "daemon/worker/memory/memory_estate.h"
+#include "daemon/worker/memory/memory_recovery.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 #include "daemon/worker/memory/memory_saved.h"
 #include "daemon/worker/memory/memory_state.h"
 
-size_t memory_estate_bytes(uint32_t page_count) {
-    return sizeof(struct memory_estate) + 2ull * page_count * sizeof(uint64_t);
+size_t memory_recovery_bytes(uint32_t page_count) {
+    return sizeof(struct memory_recovery) + 2ull * page_count * sizeof(uint64_t);
 }
 
-const char *memory_estate_lacks(const struct memory_estate *e) {
+const char *memory_recovery_lacks(const struct memory_recovery *e) {
     static const char *const texts[MEMORY_LOSSES] = {
         [MEMORY_SEGMENTS] = "it holds memory that may be shared",
         [MEMORY_HOST] = "memory of it was in host memory",
@@ -31,10 +31,10 @@ const char *memory_estate_lacks(const struct memory_estate *e) {
     return loss < MEMORY_LOSSES ? texts[loss] : "what is kept of its memory is damaged";
 }
 
-int memory_estate_keep(struct memory *m, struct memory_estate *e) {
+int memory_recovery_keep(struct memory *m, struct memory_recovery *e) {
     if (!m->ops->recovery) return -ENOTSUP;
     e->granule = m->granule;
-    m->estate = e;
+    m->recovery_state = e;
     atom_store_release(&e->page_count, m->page_count);
     return 0;
 }
@@ -51,7 +51,7 @@ struct walk {
 
 static struct walk walk_of(const struct memory *m, int fd, uint64_t at) {
     return (struct walk){
-        .fd = fd, .at = at + offsetof(struct memory_estate, pages), .count = m->page_count};
+        .fd = fd, .at = at + offsetof(struct memory_recovery, pages), .count = m->page_count};
 }
 
 /* Advances to the next written part of the file; where that is unknown, to all of it. False: there
@@ -81,7 +81,7 @@ struct entry {
     void *saved; /* the bytes are here; NULL: in the chunk or spare */
 };
 
-static bool is_changing(const struct memory_estate *e, uint32_t page) {
+static bool is_changing(const struct memory_recovery *e, uint32_t page) {
     uint64_t changing = atom_load_relaxed(&e->changing);
     uint64_t first = changing >> 32, count = (uint32_t)changing;
     return page >= first && page - first < count;
@@ -100,7 +100,7 @@ static bool is_right(const struct entry *e, uint64_t flags, bool upper) {
     return upper || e->kind == ENTRY_NONE || is_own(e->kind);
 }
 
-static struct entry read_entry(const struct memory_estate *e, uint32_t page, bool upper) {
+static struct entry read_entry(const struct memory_recovery *e, uint32_t page, bool upper) {
     uint64_t word = atom_load_relaxed(&e->pages[page]);
     uint64_t flags = word & ((1u << ENTRY_CHUNK_SHIFT) - 1) & ~(uint64_t)ENTRY_KIND;
     struct entry entry = {.kind = word & ENTRY_KIND,
@@ -169,7 +169,7 @@ static int take_slot(struct memory *m, uint32_t page, const struct entry *entry)
     return 0;
 }
 
-static int take_page(struct memory *m, const struct memory_estate *e, uint32_t page, bool back) {
+static int take_page(struct memory *m, const struct memory_recovery *e, uint32_t page, bool back) {
     struct entry entry = read_entry(e, page, page >= m->page_count / 2);
     if (back) entry = as_saved(m, entry, page);
     switch (entry.kind) {
@@ -200,7 +200,7 @@ static int show_private(struct memory *m, struct walk w) {
 static void note_adopted(struct memory *m, struct walk w, bool back) {
     while (walk_next(&w)) {
         const struct page *p = &m->pages[w.page];
-        if (is_changing(m->estate, w.page) || (back && p->state == PAGE_SWAPPED))
+        if (is_changing(m->recovery_state, w.page) || (back && p->state == PAGE_SWAPPED))
             memory_note(m, w.page, p->state ? p : NULL);
     }
     memory_note_changed(m);
@@ -215,7 +215,7 @@ static void take_nothing(struct memory *m, struct walk w) {
 }
 
 /* True when nothing was ever recorded there. */
-static bool is_empty(const struct memory_estate *e, uint32_t page_count) {
+static bool is_empty(const struct memory_recovery *e, uint32_t page_count) {
     uint64_t any = atom_load_relaxed(&e->changing) | atom_load_relaxed(&e->loss) |
                    atom_load_relaxed(&e->in_lane);
     for (uint32_t i = 0; i < page_count; i++)
@@ -223,14 +223,14 @@ static bool is_empty(const struct memory_estate *e, uint32_t page_count) {
     return !any;
 }
 
-static int adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at, bool back) {
+static int adopt(struct memory *m, struct memory_recovery *e, int fd, uint64_t at, bool back) {
     const struct walk all = walk_of(m, fd, at);
     uint64_t page_count = atom_load_acquire(&e->page_count);
     if (!m->ops->recovery) return -ENOTSUP;
-    if (!page_count) return is_empty(e, m->page_count) ? memory_estate_keep(m, e) : -EINVAL;
+    if (!page_count) return is_empty(e, m->page_count) ? memory_recovery_keep(m, e) : -EINVAL;
     if (page_count != m->page_count || e->granule != m->granule) return -EINVAL;
     if (atom_load_relaxed(&e->in_lane) > 1) return -EINVAL;
-    if (memory_estate_lacks(e)) return -EPERM;
+    if (memory_recovery_lacks(e)) return -EPERM;
     int err = 0;
     for (struct walk w = all; !err && walk_next(&w);)
         err = take_page(m, e, w.page, back);
@@ -239,16 +239,16 @@ static int adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at,
         take_nothing(m, all);
         return err;
     }
-    m->estate = e;
+    m->recovery_state = e;
     note_adopted(m, all, back);
     return 0;
 }
 
-int memory_adopt(struct memory *m, struct memory_estate *e, int fd, uint64_t at) {
+int memory_adopt(struct memory *m, struct memory_recovery *e, int fd, uint64_t at) {
     return adopt(m, e, fd, at, false);
 }
 
-int memory_return(struct memory *m, struct memory_estate *e, int fd, uint64_t at) {
+int memory_return(struct memory *m, struct memory_recovery *e, int fd, uint64_t at) {
     int err = m->saved ? memory_saved_lend(m) : -EINVAL;
     return err ? err : adopt(m, e, fd, at, true);
 }

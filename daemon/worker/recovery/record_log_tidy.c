@@ -3,7 +3,7 @@
  * Finds obsolete entries. The log is read backwards, because later entries end earlier ones; so the
  * offsets of all entries are collected first.
  */
-#include "daemon/worker/estate/record_log_tidy.h"
+#include "daemon/worker/recovery/record_log_tidy.h"
 
 #include <errno.h>
 #include <stdlib.h>

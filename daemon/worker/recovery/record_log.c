@@ -2,7 +2,7 @@
  *
  * Appends to the log, and walks through it.
  */
-#include "daemon/worker/estate/record_log.h"
+#include "daemon/worker/recovery/record_log.h"
 
 #include <string.h>
 

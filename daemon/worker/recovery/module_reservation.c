@@ -2,7 +2,7 @@
  *
  * One reservation for each chunk.
  */
-#include "daemon/worker/estate/promise.h"
+#include "daemon/worker/recovery/module_reservation.h"
 
 #include "daemon/device/device_recovery.h"
 
@@ -25,7 +25,7 @@ static uint64_t renounce(const struct log *l, const struct dev_ops *ops, struct 
     return seen;
 }
 
-int promise_modules(const struct log *l, const struct dev_ops *ops, struct dev *dev) {
+int module_reservation_make(const struct log *l, const struct dev_ops *ops, struct dev *dev) {
     uint64_t at = 0, count, seen = 0;
     for (const struct dev_granule *g; (g = next_place(l, &at, &count));)
         for (uint64_t i = 0; i < count; i++, seen++) {
@@ -38,6 +38,6 @@ int promise_modules(const struct log *l, const struct dev_ops *ops, struct dev *
     return 0;
 }
 
-void promise_renounce(const struct log *l, const struct dev_ops *ops, struct dev *dev) {
+void module_reservation_release(const struct log *l, const struct dev_ops *ops, struct dev *dev) {
     renounce(l, ops, dev, UINT64_MAX);
 }

@@ -4,10 +4,10 @@
  * its payload, until it has taken effect. It lies in memory that outlives the worker, which may be
  * killed between any two instructions: an entry counts once the log's end is behind it.
  *
- * Owner: `struct estate`. Thread: the worker's.
+ * Owner: `struct recovery_state`. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ESTATE_RECORD_LOG_H
-#define DAEMON_WORKER_ESTATE_RECORD_LOG_H
+#ifndef DAEMON_WORKER_RECOVERY_RECORD_LOG_H
+#define DAEMON_WORKER_RECOVERY_RECORD_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

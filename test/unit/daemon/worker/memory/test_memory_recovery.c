@@ -18,9 +18,9 @@
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
 #include "daemon/worker/memory/memory_clear.h"
-#include "daemon/worker/memory/memory_estate.h"
 #include "daemon/worker/memory/memory_join.h"
 #include "daemon/worker/memory/memory_lane.h"
+#include "daemon/worker/memory/memory_recovery.h"
 #include "daemon/worker/memory/memory_state.h"
 #include "daemon/worker/memory/memory_swap.h"
 #include "test/lib/worker/fakedev.h"
@@ -38,7 +38,7 @@ static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
 static struct memory *mem[CLIENTS];
 static struct memory_lane *lane;
-static struct memory_estate *estates[CLIENTS];
+static struct memory_recovery *recovery_states[CLIENTS];
 static uint64_t state = 1;
 
 static uint32_t dice(uint32_t below) {
@@ -90,8 +90,8 @@ static void close_world(void) {
 static void setup(void) {
     open_world(-1);
     for (int c = 0; c < CLIENTS; c++) {
-        estates[c] = calloc(1, memory_estate_bytes(PAGES));
-        cr_assert_eq(memory_estate_keep(mem[c], estates[c]), 0);
+        recovery_states[c] = calloc(1, memory_recovery_bytes(PAGES));
+        cr_assert_eq(memory_recovery_keep(mem[c], recovery_states[c]), 0);
         cr_assert_eq(memory_join(mem[c], lane, MEMORY_ALL), 0);
     }
 }
@@ -99,10 +99,10 @@ static void setup(void) {
 static void teardown(void) {
     close_world();
     for (int c = 0; c < CLIENTS; c++)
-        free(estates[c]);
+        free(recovery_states[c]);
 }
 
-TestSuite(memory_estate, .init = setup, .fini = teardown);
+TestSuite(memory_recovery, .init = setup, .fini = teardown);
 
 static void turn(int c) {
     memory_enter(mem[c], 0);
@@ -117,14 +117,14 @@ static void expect_sound(void) {
 }
 
 /* What another process finds: the device is opened again on what this one left. */
-static struct memory_estate *leave(void) {
-    struct memory_estate *left = malloc(CLIENTS * memory_estate_bytes(PAGES));
+static struct memory_recovery *leave(void) {
+    struct memory_recovery *left = malloc(CLIENTS * memory_recovery_bytes(PAGES));
     int from = dup(dev_soft.recovery->memory_fd(dev));
     size_t room = 2 * CHUNKS * GRAN; /* the chunks, and the first spares */
     unsigned char *bytes = malloc(room);
     for (int c = 0; c < CLIENTS; c++)
-        memcpy((char *)left + (size_t)c * memory_estate_bytes(PAGES), estates[c],
-               memory_estate_bytes(PAGES));
+        memcpy((char *)left + (size_t)c * memory_recovery_bytes(PAGES), recovery_states[c],
+               memory_recovery_bytes(PAGES));
     cr_assert_eq(pread(from, bytes, room, 0), (ssize_t)room);
     close_world();
     cr_assert_eq(pwrite(from, bytes, room, 0), (ssize_t)room);
@@ -134,13 +134,13 @@ static struct memory_estate *leave(void) {
     return left;
 }
 
-static struct memory_estate *left_of(struct memory_estate *left, int c) {
-    return (void *)((char *)left + (size_t)c * memory_estate_bytes(PAGES));
+static struct memory_recovery *left_of(struct memory_recovery *left, int c) {
+    return (void *)((char *)left + (size_t)c * memory_recovery_bytes(PAGES));
 }
 
 /* ---- what it says ---------------------------------------------------------------------------- */
 
-Test(memory_estate, all_kinds_of_pages_come_back) {
+Test(memory_recovery, all_kinds_of_pages_come_back) {
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), 2 * GRAN), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, HALF), 3 * GRAN), 0);
     turn(0);
@@ -150,7 +150,7 @@ Test(memory_estate, all_kinds_of_pages_come_back) {
     cr_assert_eq(memory_keep(mem[0], page_at(0, HALF + 1), GRAN, MEMORY_ALL, &n), 0);
     uint64_t persistent = memory_persistent(mem[0]), ephemeral = memory_ephemeral(mem[0]);
     uint64_t backed_p = memory_backed_p(mem[0]), backed_e = memory_backed_e(mem[0]);
-    struct memory_estate *left = leave();
+    struct memory_recovery *left = leave();
     cr_assert_eq(memory_adopt(mem[0], left_of(left, 0), -1, 0), 0);
     cr_assert_eq(memory_adopt(mem[1], left_of(left, 1), -1, 0), 0);
     dev_soft.recovery->memory_settle(dev);
@@ -176,7 +176,7 @@ Test(memory_estate, all_kinds_of_pages_come_back) {
 
 /* The first one's bytes are in the lane, and the second one's entries say that some of it will be
  * its own. */
-Test(memory_estate, what_is_not_cleared_yet_is_nobodys) {
+Test(memory_recovery, what_is_not_cleared_yet_is_nobodys) {
     cr_assert_eq(memory_back(mem[0], page_at(0, HALF), 2 * GRAN), 0);
     turn(0);
     *word_at(page_at(0, HALF)) = *word_at(page_at(0, HALF + 1)) = 42;
@@ -185,7 +185,7 @@ Test(memory_estate, what_is_not_cleared_yet_is_nobodys) {
     cr_assert_eq(memory_clear(mem[1], 1), 0);
     cr_assert(memory_unclear(mem[1]));
     expect_sound();
-    struct memory_estate *left = leave();
+    struct memory_recovery *left = leave();
     cr_assert_eq(memory_adopt(mem[0], left_of(left, 0), -1, 0), 0);
     cr_assert_eq(memory_adopt(mem[1], left_of(left, 1), -1, 0), 0);
     dev_soft.recovery->memory_settle(dev);
@@ -205,10 +205,10 @@ Test(memory_estate, what_is_not_cleared_yet_is_nobodys) {
 }
 
 /* As a process leaves it that ends while it backs pages, or takes them away. */
-Test(memory_estate, what_changes_counts_as_a_whole) {
+Test(memory_recovery, what_changes_counts_as_a_whole) {
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), GRAN), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, 1), 3 * GRAN), 0);
-    struct memory_estate *left = leave();
+    struct memory_recovery *left = leave();
     left->changing = 1ull << 32 | 3;
     cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(memory_persistent(mem[0]), GRAN);
@@ -221,7 +221,7 @@ Test(memory_estate, what_changes_counts_as_a_whole) {
     free(left);
 }
 
-Test(memory_estate, what_is_in_host_memory_comes_back) {
+Test(memory_recovery, what_is_in_host_memory_comes_back) {
     uint64_t n;
     cr_assert_eq(memory_back(mem[0], page_at(0, HALF), GRAN), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), GRAN), 0);
@@ -231,8 +231,8 @@ Test(memory_estate, what_is_in_host_memory_comes_back) {
     cr_assert_eq(memory_spill(mem[0], true, MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, 1), GRAN), 0);
-    cr_expect_null(memory_estate_lacks(estates[0]));
-    struct memory_estate *left = leave();
+    cr_expect_null(memory_recovery_lacks(recovery_states[0]));
+    struct memory_recovery *left = leave();
     cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(dev_soft.mem_used(dev), 0);
     dev_soft.recovery->memory_settle(dev);
@@ -251,14 +251,14 @@ Test(memory_estate, what_is_in_host_memory_comes_back) {
 }
 
 /* A process that ended while it swapped. */
-Test(memory_estate, what_is_swapped_in_part_comes_back) {
+Test(memory_recovery, what_is_swapped_in_part_comes_back) {
     uint64_t n;
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), GRAN), 0);
     cr_assert_eq(memory_back(mem[1], page_at(1, 0), GRAN), 0);
     *word_at(page_at(0, 0)) = 41;
     *word_at(page_at(1, 0)) = 42;
     cr_assert_eq(memory_swap_out(mem[1], MEMORY_ALL, &n), 0);
-    struct memory_estate *left = leave();
+    struct memory_recovery *left = leave();
     left->pages[1] = left_of(left, 1)->pages[0]; /* as if it were the first one's */
     cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     dev_soft.recovery->memory_settle(dev);
@@ -275,35 +275,35 @@ Test(memory_estate, what_is_swapped_in_part_comes_back) {
     free(left);
 }
 
-Test(memory_estate, without_spares_what_is_in_host_memory_is_said_to_be_missing) {
+Test(memory_recovery, without_spares_what_is_in_host_memory_is_said_to_be_missing) {
     struct dev_ops ops = dev_soft;
     struct memory *m;
     struct dev_windows w = windows_of(0);
     uint64_t n;
     ops.spares = NULL;
     cr_assert_eq(memory_create(&m, &ops, dev, spaces[0], &w, GRAN), 0);
-    struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
-    cr_expect_eq(memory_estate_keep(m, e), 0);
+    struct memory_recovery *e = calloc(1, memory_recovery_bytes(PAGES));
+    cr_expect_eq(memory_recovery_keep(m, e), 0);
     cr_assert_eq(memory_back(m, page_at(0, 0), GRAN), 0);
-    cr_expect_null(memory_estate_lacks(e));
+    cr_expect_null(memory_recovery_lacks(e));
     cr_assert_eq(memory_swap_out(m, MEMORY_ALL, &n), 0);
-    cr_expect_not_null(memory_estate_lacks(e));
+    cr_expect_not_null(memory_recovery_lacks(e));
     cr_expect_null(memory_check(m));
     cr_assert_eq(memory_swap_in(m, MEMORY_ALL, &n), 0);
-    cr_expect_null(memory_estate_lacks(e));
+    cr_expect_null(memory_recovery_lacks(e));
     cr_expect_null(memory_check(m));
     memory_destroy(m);
     free(e);
 }
 
-Test(memory_estate, a_device_that_keeps_nothing_is_no_place_for_it) {
+Test(memory_recovery, a_device_that_keeps_nothing_is_no_place_for_it) {
     struct dev_ops ops = dev_soft;
     struct memory *m;
     struct dev_windows w = windows_of(0);
     ops.recovery = NULL;
     cr_assert_eq(memory_create(&m, &ops, dev, spaces[0], &w, GRAN), 0);
-    struct memory_estate *e = calloc(1, memory_estate_bytes(PAGES));
-    cr_expect_eq(memory_estate_keep(m, e), -ENOTSUP);
+    struct memory_recovery *e = calloc(1, memory_recovery_bytes(PAGES));
+    cr_expect_eq(memory_recovery_keep(m, e), -ENOTSUP);
     cr_expect_eq(memory_adopt(m, e, -1, 0), -ENOTSUP);
     memory_destroy(m);
     free(e);
@@ -315,15 +315,15 @@ static void expect_nothing(void) {
     cr_assert_eq(dev_soft.mem_used(dev), 0);
     for (uint32_t page = 0; page < PAGES; page++)
         cr_assert(mem[0]->pages[page].state == PAGE_NONE && !mem[0]->pages[page].mapped);
-    cr_assert_null(mem[0]->estate);
+    cr_assert_null(mem[0]->recovery_state);
     cr_assert_eq(memory_persistent(mem[0]) + memory_ephemeral(mem[0]), 0);
     cr_assert_null(memory_check(mem[0]));
 }
 
 /* Words become others, most of them nearly right: mostly what pages show, before what is saved. */
-static void spoil(struct memory_estate *e) {
+static void spoil(struct memory_recovery *e) {
     uint64_t *words = (uint64_t *)e;
-    uint32_t count = (uint32_t)(memory_estate_bytes(PAGES) / 8), n = 1 + dice(4);
+    uint32_t count = (uint32_t)(memory_recovery_bytes(PAGES) / 8), n = 1 + dice(4);
     while (n--) {
         uint64_t *word = &words[dice(4) ? count - PAGES - 1 - dice(PAGES) : dice(count)];
         switch (dice(5)) {
@@ -336,8 +336,8 @@ static void spoil(struct memory_estate *e) {
     }
 }
 
-Test(memory_estate, any_other_words_are_refused_as_a_whole) {
-    size_t bytes = memory_estate_bytes(PAGES);
+Test(memory_recovery, any_other_words_are_refused_as_a_whole) {
+    size_t bytes = memory_recovery_bytes(PAGES);
     uint64_t n;
     uint32_t taken = 0, refused = 0;
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), 3 * GRAN), 0);
@@ -346,7 +346,7 @@ Test(memory_estate, any_other_words_are_refused_as_a_whole) {
     cr_assert_eq(memory_keep(mem[0], page_at(0, HALF), GRAN, MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_spill(mem[0], false, MEMORY_ALL, &n), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, PAGES - 1), GRAN), 0);
-    struct memory_estate *left = leave(), *e = malloc(bytes);
+    struct memory_recovery *left = leave(), *e = malloc(bytes);
     for (int i = 0; i < 20000; i++) {
         memcpy(e, left, bytes);
         if (i) spoil(e);
@@ -368,7 +368,7 @@ Test(memory_estate, any_other_words_are_refused_as_a_whole) {
     free(e);
 }
 
-Test(memory_estate, each_wrong_entry_is_refused) {
+Test(memory_recovery, each_wrong_entry_is_refused) {
     static const struct {
         uint32_t page;
         uint64_t word;
@@ -392,9 +392,9 @@ Test(memory_estate, each_wrong_entry_is_refused) {
         {HALF, 3 | 8 | 1 << 8, -EINVAL},
         {HALF, 5, -EINVAL},
     };
-    struct memory_estate *left = leave();
+    struct memory_recovery *left = leave();
     for (uint32_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        memset(left, 0, memory_estate_bytes(PAGES));
+        memset(left, 0, memory_recovery_bytes(PAGES));
         left->granule = GRAN;
         left->page_count = PAGES;
         left->pages[0] = 1 | 0 << 8;
@@ -402,7 +402,7 @@ Test(memory_estate, each_wrong_entry_is_refused) {
         cr_expect_eq(memory_adopt(mem[0], left, -1, 0), wrong[i].err, "case %u", i);
         expect_nothing();
     }
-    memset(left, 0, memory_estate_bytes(PAGES));
+    memset(left, 0, memory_recovery_bytes(PAGES));
     left->granule = GRAN;
     left->page_count = PAGES + 1;
     cr_expect_eq(memory_adopt(mem[0], left, -1, 0), -EINVAL);
@@ -433,18 +433,18 @@ static int64_t blocks_of(int fd) {
 }
 
 /* A large window, of which little was used: on each side of the borders of what was written. */
-Test(memory_estate, what_was_never_written_is_not_looked_at) {
+Test(memory_recovery, what_was_never_written_is_not_looked_at) {
     static const uint32_t used[] = {0, 507, 508, 509, 20000, 20001, (1u << 15) - 1};
     const uint32_t pages = 1u << 16, count = sizeof(used) / sizeof(*used);
-    const uint64_t at = 4096, bytes = at + memory_estate_bytes(pages);
+    const uint64_t at = 4096, bytes = at + memory_recovery_bytes(pages);
     static const struct dev_space_ops space_ops;
     struct dev_windows w = {page_at(CLIENTS, 0), pages * GRAN, GRAN, 0, 0, 0};
     struct memory *m;
     struct dev_space *space;
-    int fd = fdutil_memfd("estate", bytes, 0);
+    int fd = fdutil_memfd("recovery_state", bytes, 0);
     char *file = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     cr_assert_neq(file, MAP_FAILED);
-    struct memory_estate *e = (void *)(file + at);
+    struct memory_recovery *e = (void *)(file + at);
     e->granule = GRAN;
     e->page_count = pages;
     for (uint32_t i = 0; i < count; i++)

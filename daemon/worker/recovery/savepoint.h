@@ -9,10 +9,10 @@
  * It is valid while it is whole. A record that changes what the client has (memory, modules), or
  * that cannot be repeated, makes it void until memory is saved again.
  *
- * Owner: `struct estate`. Thread: the worker's; savepoint_void from any.
+ * Owner: `struct recovery_state`. Thread: the worker's; savepoint_void from any.
  */
-#ifndef DAEMON_WORKER_ESTATE_SAVEPOINT_H
-#define DAEMON_WORKER_ESTATE_SAVEPOINT_H
+#ifndef DAEMON_WORKER_RECOVERY_SAVEPOINT_H
+#define DAEMON_WORKER_RECOVERY_SAVEPOINT_H
 
 #include <stdbool.h>
 #include <stdint.h>

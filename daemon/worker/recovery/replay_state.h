@@ -2,8 +2,8 @@
  *
  * Progress of reading an earlier worker's log. Owner: the client. Thread: the worker's.
  */
-#ifndef DAEMON_WORKER_ESTATE_AGAIN_H
-#define DAEMON_WORKER_ESTATE_AGAIN_H
+#ifndef DAEMON_WORKER_RECOVERY_REPLAY_STATE_H
+#define DAEMON_WORKER_RECOVERY_REPLAY_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 #include "daemon/device/device.h"
 #include "daemon/device/device_recovery.h"
-#include "daemon/worker/estate/estate.h"
+#include "daemon/worker/recovery/recovery_state.h"
 
 struct log_entry;
 struct stream;

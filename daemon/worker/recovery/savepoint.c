@@ -2,7 +2,7 @@
  *
  * Validity of a savepoint, and the bytes of copies since then.
  */
-#include "daemon/worker/estate/savepoint.h"
+#include "daemon/worker/recovery/savepoint.h"
 
 #include <errno.h>
 #include <string.h>
