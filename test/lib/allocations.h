@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A count of all allocations of a program that links with ALLOCATIONS_WRAP
- * (scripts/mk/test/driver.mk): what the program calls, on any thread. One file of a program
- * includes this.
+ * Counts all allocations of a program that links with ALLOCATIONS_WRAP (scripts/mk/test/driver.mk),
+ * by whichever thread. One source file of a program includes this header.
  */
 #ifndef TEST_LIB_ALLOCATIONS_H
 #define TEST_LIB_ALLOCATIONS_H

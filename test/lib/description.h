@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A description for tests, of a device that is not the software GPU: code that shows its numbers
+ * A device description for tests that differs from the software GPU's: code that shows its numbers
  * must have read them here.
  */
 #ifndef TEST_LIB_DESCRIPTION_H
@@ -9,7 +9,7 @@
 #include "proto/cuda/description.h"
 #include "proto/wire/wire.h"
 
-/* The parts that a job may see; `device` has the parts common to both. */
+/* Fills the parts that a job may see; `device` has the parts common to both. */
 void description_example(struct description *out, const struct wire_device *device);
 
 #endif

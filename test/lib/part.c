@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The part that is asked for.
+ * Reads SALUS_TEST_PART.
  */
 #include "test/lib/part.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How much of a search at random: all of it, or the part of it that SALUS_TEST_PART says. Under
- * sanitizers, where each world takes ten times as long, a quarter of them is tried (check-asan);
+ * The number of random cases that a test tries: all, or the part that SALUS_TEST_PART sets. Under
+ * sanitizers, where each case takes ten times as long, check-asan tries a quarter of them;
  * check-long-asan tries all.
  */
 #ifndef TEST_LIB_PART_H
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* `usual` over what SALUS_TEST_PART says, one at least. */
+/* Returns `usual` divided by SALUS_TEST_PART, at least one. */
 uint32_t part_of(uint32_t usual);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long tests wait.
+ * The time limit of waits in tests.
  */
 #include "test/lib/patience.h"
 

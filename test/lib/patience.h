@@ -11,8 +11,8 @@
 
 #include "common/fdutil.h"
 
-/* A minute, or what SALUS_TEST_PATIENCE says, in seconds: who expects a test to fail does not want
- * to wait so long for it. */
+/* A minute, or SALUS_TEST_PATIENCE seconds: a run that expects tests to fail sets a shorter
+ * limit. */
 int patience_ms(void);
 
 /* True if the condition becomes true in time. It is checked once more at the end, because this

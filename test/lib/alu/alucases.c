@@ -17,7 +17,8 @@ static uint64_t below(uint64_t n) {
     return (next() >> 16) % n;
 }
 
-/* Every list is given twice over where values are narrower than 64 bits: see widened(). */
+/* A list is used a second time with doubled values where values are narrower than 64 bits: see
+ * widened(). */
 static const uint64_t edges16[] = {0,      1,      2,      3,      0x7f,   0x80,   0xff,   0x100,
                                    0x7fff, 0x8000, 0x8001, 0xffff, 0xfffe, 0xff80, 0xff7f, 31};
 static const uint64_t edges32[] = {
@@ -105,14 +106,14 @@ static const uint64_t edges_f64[] = {0,
                                      0x3ff0000010000000,
                                      0x3ff0000030000000};
 
-/* 64 bits made of a few powers of two: halfway cases of conversions, carries. */
+/* 64 bits with only a few bits set: yields halfway cases of conversions and carries. */
 static uint64_t sparse(void) {
     const uint64_t v = (1ull << below(64)) + (1ull << below(64));
     return below(2) ? v + below(3) - 1 : 0 - v;
 }
 
-/* A number of `exponent_bits` and `mantissa` with a moderate exponent and a sparse mantissa: sums,
- * products and roundings of such are often exact or halfway. */
+/* A floating-point pattern of `exponent_bits` and `mantissa` bits with a moderate exponent and
+ * few mantissa bits set. Sums, products and roundings of such values are often exact or halfway. */
 static uint64_t sparse_real(unsigned exponent_bits, unsigned mantissa, unsigned spread) {
     const uint64_t bias = (1ull << (exponent_bits - 1)) - 1, ones = (1ull << mantissa) - 1;
     const uint64_t exponent = bias - spread + below(2 * spread + 1);
@@ -123,7 +124,7 @@ static uint64_t sparse_real(unsigned exponent_bits, unsigned mantissa, unsigned 
     return below(2) << (exponent_bits + mantissa) | exponent << mantissa | m;
 }
 
-/* Two narrow values side by side, and garbage above where registers may be wider. */
+/* Two narrow values side by side, with garbage in the upper bits where registers may be wider. */
 static uint64_t widened16(uint64_t low, uint64_t high) {
     return low | high << 16 | (next() & 0xffffffff00000000);
 }
@@ -152,7 +153,7 @@ enum shape {
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 #define PICK(list, n) ((list)[(n) % COUNT(list)])
 
-/* The n-th value of a shape; edges go round, the rest is random. */
+/* The n-th value of a shape. Edge values repeat cyclically; the other shapes are random. */
 static uint64_t value(enum shape shape, uint64_t n) {
     switch (shape) {
     case E16: return widened16(PICK(edges16, n), PICK(edges16, next() >> 8));
@@ -204,7 +205,7 @@ void alucases_fill(struct alucase *cases) {
             c->e = value(below(2) ? SMALL : RANDOM, 0);
         }
     }
-    /* The rest mixes shapes: a wide value with a small amount, and so on. */
+    /* The remaining cases mix shapes, such as a wide value with a small shift amount. */
     for (; at < ALUCASES; at++) {
         struct alucase *c = &cases[at];
         c->a = value((enum shape)below(SHAPES), next() >> 8);

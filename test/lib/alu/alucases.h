@@ -14,8 +14,8 @@ struct alucase {
 
 #define ALUCASES 8192 /* a multiple of 32 */
 
-/* Fills `cases`; the same ones every time. Every other group of 32 has its guard set throughout,
- * the rest have all kinds of masks. */
+/* Fills `cases` with the same values at every call. In every other group of 32, all threads have
+ * their guard set; the other groups have all kinds of masks. */
 void alucases_fill(struct alucase *cases);
 
 #endif

@@ -77,7 +77,7 @@ void alukernel_load(struct alukernel *k, const char *name) {
     if (k->func->unsupported) die(path, k->func->unsupported);
     for (uint32_t n = 0; n < k->func->inst_count; n++) {
         const struct ptx_inst *i = &k->func->insts[n];
-        if (i->pred >= 0) take_subject(k, i); /* nothing else has a guard */
+        if (i->pred >= 0) take_subject(k, i); /* only instructions under test have a guard */
     }
     if (k->count < 20) die(path, "too few instructions");
 }
@@ -106,7 +106,8 @@ void alukernel_expect(const struct alukernel *k, const struct alucase *c, bool c
     }
 }
 
-/* Real patterns as integers in the order of their values, so that distance counts last places. */
+/* Floating-point patterns as integers in the order of their values, so that a difference counts
+ * units in the last place. */
 static int64_t ordered(uint64_t v, uint32_t bits) {
     const uint64_t magnitude = v & aluref_ones(bits - 1);
     return v >> (bits - 1) & 1 ? -(int64_t)magnitude : (int64_t)magnitude;

@@ -18,11 +18,11 @@ struct alusubject {
     const struct ptx_inst *inst;
     struct {
         char name;     /* a b c e: the field of the case; 0: the constant */
-        uint32_t bits; /* of its register; 1: a predicate */
+        uint32_t bits; /* bits of the operand's register; 1: a predicate */
         bool neg;
         uint64_t constant;
     } src[4];
-    uint32_t d_bits, d2_bits; /* d2: 0 if there is none */
+    uint32_t d_bits, d2_bits; /* d2_bytes 0: there is no second result */
     int32_t d, d2;            /* registers */
 };
 
@@ -47,7 +47,7 @@ void alukernel_finish(struct alukernel *k);
 uint32_t alukernel_reg_bits(const struct alukernel *k, int32_t reg);
 uint64_t alukernel_field(const struct alucase *c, char name);
 
-/* The results of all subjects in one thread. */
+/* Computes the results of all instructions under test for one thread. */
 void alukernel_expect(const struct alukernel *k, const struct alucase *c, bool carry,
                       struct aluexpect *out);
 bool alukernel_near(const struct alusubject *s, uint64_t got, const struct aluexpect *e);

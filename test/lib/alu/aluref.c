@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reference's index: which part of it an instruction belongs to.
+ * The reference's entry: selects the part of the reference that an instruction belongs to.
  */
 #include "test/lib/alu/aluref.h"
 #include "daemon/device/soft/instructions/ptx_tables.h"

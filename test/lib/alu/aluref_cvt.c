@@ -88,7 +88,7 @@ static aluref_int least_of(enum ptx_type t) {
     return ptx_type_class(t) == 's' ? -most_of(t) - 1 : 0;
 }
 
-/* To an integral value; `v` is finite and small enough for 128 bits. */
+/* Rounds to an integral value; `v` is finite and fits in 128 bits. */
 static aluref_int integral(aluref_real v, enum ptx_round mode) {
     aluref_int n = (aluref_int)v;
     const aluref_real rest = v - (aluref_real)n; /* has the sign of v */
@@ -124,7 +124,8 @@ static uint64_t to_real(const struct ptx_inst *i, aluref_real v, enum ptx_type d
     uint64_t bits = aluref_round(v, 0, d, i->round);
     const uint64_t pattern = bits & aluref_ones(8 * ptx_type_bytes(d));
     const aluref_real back = aluref_decode(d == PTX_TF32 ? pattern >> 13 : pattern, d);
-    if (i->mods & PTX_MOD_SATFINITE && back == back && back - back != 0) /* one below infinity */
+    /* greatest finite value instead of infinity */
+    if (i->mods & PTX_MOD_SATFINITE && back == back && back - back != 0)
         bits -= d == PTX_TF32 ? 0x2000 : 1;
     if (i->mods & PTX_MOD_FTZ && d == PTX_F32 && !(bits & 0x7f800000)) return bits & 0x80000000;
     return bits;
@@ -146,12 +147,12 @@ static bool pack(struct aluref *r) {
     return true;
 }
 
-/* ---- 8 bits and fewer: patterns in order of their values, looked up ---- */
+/* ---- formats of 8 bits and fewer: looked up among patterns sorted by value ---- */
 
 static const struct format {
     enum ptx_type type;
     int bits, mantissa, bias;
-    uint32_t most, nan; /* patterns: of the greatest value, and what NaN becomes */
+    uint32_t most, nan; /* patterns: of the greatest value, and of a NaN's conversion */
 } formats[] = {{PTX_E4M3X2, 8, 3, 7, 0x7e, 0x7f},
                {PTX_E5M2X2, 8, 2, 15, 0x7b, 0x7f},
                {PTX_E2M3X2, 6, 3, 1, 0x1f, 0x1f},

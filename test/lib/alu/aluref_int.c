@@ -21,7 +21,7 @@ static aluref_int field(uint64_t x, uint32_t pos, uint32_t bits, bool sign) {
     return sign && v >> (bits - 1) ? v - ((aluref_int)1 << bits) : v;
 }
 
-/* One element of min, max, add on pairs. */
+/* min, max or add for each element of a pair. */
 static bool pairs(struct aluref *r) {
     const struct ptx_inst *i = r->inst;
     const bool sign = i->types[0] == PTX_S16X2;
@@ -41,7 +41,7 @@ static bool pairs(struct aluref *r) {
     return true;
 }
 
-/* The product as mul, mad, mul24, mad24 choose it, before c. */
+/* The part of the product that mul, mad, mul24 and mad24 select, before c is added. */
 static aluref_int product(const struct ptx_inst *i, uint32_t bits, aluref_int x, aluref_int y) {
     const bool sign = ptx_type_class(i->types[0]) == 's';
     if (i->op == PTX_OP_mul24 || i->op == PTX_OP_mad24) {
@@ -50,7 +50,8 @@ static aluref_int product(const struct ptx_inst *i, uint32_t bits, aluref_int x,
     }
     if (i->mods & PTX_MOD_HI && !sign) return (aluref_int)((aluref_uint)x * (aluref_uint)y >> bits);
     if (i->mods & PTX_MOD_HI) return x * y >> bits;
-    return (aluref_int)((aluref_uint)x * (aluref_uint)y); /* the lower half of it will do */
+    /* the lower half of the product suffices */
+    return (aluref_int)((aluref_uint)x * (aluref_uint)y);
 }
 
 bool aluref_integer(struct aluref *r) {
@@ -100,7 +101,7 @@ bool aluref_carry(struct aluref *r) {
     switch (i->op) {
     case PTX_OP_add: sum = (aluref_uint)a + b; break;
     case PTX_OP_addc: sum = (aluref_uint)a + b + r->carry; break;
-    case PTX_OP_sub: /* the carry of a - b is "no borrow" */
+    case PTX_OP_sub: /* the carry of a - b means "no borrow" */
         sum = ((aluref_uint)(a >= b) << bits) + ((a - b) & aluref_ones(bits));
         break;
     case PTX_OP_subc: {
@@ -130,7 +131,7 @@ static void put(uint64_t *d, uint32_t n, bool v) {
     if (n < 64) *d = (*d & ~(1ull << n)) | (uint64_t)v << n;
 }
 
-/* A position or a length: of fields of 64 bits the whole operand counts. */
+/* A bit position or length: in 64-bit fields the whole operand counts. */
 static uint32_t place(uint64_t v, uint32_t bits) {
     if (bits == 32) return v & 0xff;
     return (v & 0xffffffff) < 64 ? (uint32_t)v : 64;
@@ -182,7 +183,7 @@ static uint64_t permute(const struct aluref *r) {
     return d;
 }
 
-/* Shifts one place at a time; `fill` comes in. */
+/* The selector of d.b3 comes first, as in the ISA's table. */
 static uint64_t shift(uint64_t x, uint64_t n, uint32_t bits, bool left, bool fill) {
     for (uint64_t k = 0; k < n && k < bits; k++)
         x = left ? (x << 1 | fill) & aluref_ones(bits) : x >> 1 | (uint64_t)fill << (bits - 1);
@@ -293,7 +294,7 @@ static bool holds(enum ptx_cmp cmp, aluref_int x, aluref_int y) {
                            : x >= y;
 }
 
-/* The name tells: v, the operation, and 2 or 4 or nothing. */
+/* The name is v, then the operation, then 2, 4 or nothing. */
 bool aluref_video(struct aluref *r) {
     const struct ptx_inst *i = r->inst;
     if (i->op == PTX_OP_dp4a || i->op == PTX_OP_dp2a) return dot(r);

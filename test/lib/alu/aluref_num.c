@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reference's numbers: patterns to exact values and back.
+ * The reference's numbers: converts patterns to exact values and back.
  */
 #include <math.h>
 #include <string.h>
@@ -20,8 +20,8 @@ aluref_int aluref_value(uint64_t bits, enum ptx_type t) {
 }
 
 struct format {
-    int mantissa, bias; /* bits behind the point */
-    int drop;           /* pattern's zeros at the end */
+    int mantissa, bias; /* mantissa: bits after the binary point */
+    int drop;           /* low bits of the pattern that are always zero */
     uint64_t nan;
 };
 
@@ -50,7 +50,8 @@ aluref_real aluref_decode(uint64_t bits, enum ptx_type t) {
     const uint64_t exponent_ones = (uint64_t)(2 * f.bias + 1);
     const uint64_t mantissa = bits & aluref_ones((uint32_t)f.mantissa);
     const uint64_t exponent = bits >> f.mantissa & exponent_ones;
-    const bool negative = bits >> f.mantissa > exponent_ones; /* callers pass no stray bits */
+    /* callers pass no bits above the sign */
+    const bool negative = bits >> f.mantissa > exponent_ones;
     aluref_real v;
     if (exponent == exponent_ones)
         v = mantissa ? (aluref_real)NAN : (aluref_real)INFINITY;
@@ -111,11 +112,12 @@ uint64_t aluref_round(aluref_real v, aluref_real error, enum ptx_type t, enum pt
     int e;
     aluref_uint m = mantissa_of(v, &e) << 4;
     e -= 4;
-    if (error != 0) m = (error > 0) != negative ? m + 1 : m - 1; /* a sticky bit, far down */
-    int top = 127;                                               /* place of the leading bit */
+    /* a sticky bit, far below the last place */
+    if (error != 0) m = (error > 0) != negative ? m + 1 : m - 1;
+    int top = 127; /* position of the leading bit */
     while (!(m >> top & 1))
         top--;
-    int place = e + top - f.mantissa; /* of the last bit that is kept */
+    int place = e + top - f.mantissa; /* position of the last mantissa bit of the result */
     if (place < 1 - f.bias - f.mantissa) place = 1 - f.bias - f.mantissa;
     const int shift = place - e;
     const aluref_uint kept = shift >= 128 ? 0 : m >> shift;
@@ -124,7 +126,8 @@ uint64_t aluref_round(aluref_real v, aluref_real error, enum ptx_type t, enum pt
     const int against = shift > 128 ? -1 : rest > half ? 1 : rest == half ? 0 : -1;
     const bool up = rounds_up(negative, kept & 1, against, rest != 0, mode);
     const uint64_t digits = (uint64_t)kept + up;
-    /* The exponent field counts from the least place; a carry in digits moves into it by itself. */
+    /* The exponent field counts from the least position; a carry out of the digits increments
+     * the field by itself. */
     const uint64_t field = (uint64_t)(place - (1 - f.bias - f.mantissa));
     uint64_t pattern = (field << f.mantissa) + digits;
     if (pattern >= infinity)

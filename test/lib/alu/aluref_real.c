@@ -8,7 +8,7 @@
 #include "daemon/device/soft/instructions/ptx_tables.h"
 #include "test/lib/alu/aluref.h"
 
-/* The low 112 - keep bits of v's mantissa cleared, so that products with it are exact. */
+/* Clears the low 112 - keep bits of v's mantissa, so that products with the result are exact. */
 static aluref_real truncated(aluref_real v, int keep) {
     aluref_uint bits;
     memcpy(&bits, &v, sizeof(bits));
@@ -26,7 +26,7 @@ static aluref_real quotient(aluref_real a, aluref_real b, aluref_real *error) {
     if (!ordinary(q) || !ordinary(b)) return q;
     q = truncated(q, 57);
     const aluref_real rest = a - q * b;
-    *error = rest == 0 ? 0 : (rest > 0) == (b > 0) ? 1 : -1; /* only its sign is looked at */
+    *error = rest == 0 ? 0 : (rest > 0) == (b > 0) ? 1 : -1; /* only the error's sign is used */
     return q;
 }
 
@@ -40,7 +40,7 @@ static aluref_real root(aluref_real a, aluref_real *error) {
     return s;
 }
 
-/* An exact zero that came of numbers that were not, or of zeros of both signs, is -0 only when
+/* An exact zero that results from nonzero numbers, or from zeros of both signs, is -0 only when
  * rounding down. */
 static aluref_real zero_rule(aluref_real s, aluref_real a, aluref_real b, enum ptx_round mode) {
     if (s != 0) return s;
@@ -48,7 +48,7 @@ static aluref_real zero_rule(aluref_real s, aluref_real a, aluref_real b, enum p
     return mode == PTX_RM ? -(aluref_real)0 : (aluref_real)0;
 }
 
-/* `sign`: whether the patterns' signs differ, NaN included. */
+/* `sign`: whether the sign bits of the operands differ, including NaN operands. */
 static aluref_real choose(const struct ptx_inst *i, aluref_real a, aluref_real b, bool sign) {
     if (i->mods & PTX_MOD_XORSIGN) {
         if (aluref_negative(a)) a = -a;
@@ -69,7 +69,7 @@ static aluref_real choose(const struct ptx_inst *i, aluref_real a, aluref_real b
     return v;
 }
 
-/* From the wide library: good to a last place of long double. */
+/* Computed with long double functions: accurate to a unit in the last place of long double. */
 static aluref_real approximate(enum ptx_op op, aluref_real x) {
     const long double v = (long double)x;
     switch (op) {
@@ -88,7 +88,7 @@ static bool is_approximate(enum ptx_op op) {
            op == PTX_OP_tanh || op == PTX_OP_rsqrt;
 }
 
-/* The value that is rounded to the type. */
+/* Computes the value that is then rounded to the type. */
 static bool exact(struct aluref *r, aluref_real a, aluref_real b, aluref_real c, aluref_real *v,
                   aluref_real *error) {
     const struct ptx_inst *i = r->inst;
@@ -104,7 +104,7 @@ static bool exact(struct aluref *r, aluref_real a, aluref_real b, aluref_real c,
         *v = quotient(a, b, error);
         if (!(i->mods & PTX_MOD_APPROX) || b - b != 0 || (b <= 0x1p126 && b >= -0x1p126))
             return true;
-        *error = 0; /* the reciprocal of what is so large is 0 */
+        *error = 0; /* the reciprocal of such a large number is 0 */
         *v = a * (aluref_negative(b) ? -(aluref_real)0 : (aluref_real)0);
         return true;
     case PTX_OP_rcp: *v = quotient(1, a, error); return true;
@@ -137,7 +137,7 @@ static uint64_t clamp_pattern(const struct ptx_inst *i, uint64_t bits, enum ptx_
     return bits;
 }
 
-/* rcp and rsqrt.approx.ftz.f64 look at and leave the upper halves alone. */
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read and write only the upper halves. */
 static bool coarse(struct aluref *r) {
     const aluref_real x =
         aluref_flush(aluref_decode(r->src[0] & 0xffffffff00000000, PTX_F64), PTX_F64);
@@ -151,7 +151,7 @@ static bool coarse(struct aluref *r) {
     return true;
 }
 
-/* testp copysign abs neg look at bits. */
+/* testp, copysign, abs and neg, which work on bits. */
 static bool patterns(struct aluref *r, uint64_t a, uint64_t b, enum ptx_type t, uint32_t bits) {
     const struct ptx_inst *i = r->inst;
     const uint64_t sign = 1ull << (bits - 1);
@@ -179,10 +179,11 @@ static bool patterns(struct aluref *r, uint64_t a, uint64_t b, enum ptx_type t, 
     return true;
 }
 
-/* Whether a result is flushed: it is below the least normal number when it is rounded to as many
- * places as numbers have there, not to those of subnormals. That is, far above it. */
+/* True if a result is flushed to zero: it is below the least normal number when rounded with the
+ * precision of normal numbers, not of subnormals. So v is scaled far above the subnormals before
+ * it is rounded. */
 static bool flushed(aluref_real v, aluref_real error, enum ptx_type t, enum ptx_round mode) {
-    const int up = t == PTX_F16 ? 8 : 60; /* places of the exponent: f16 has few */
+    const int up = t == PTX_F16 ? 8 : 60; /* scaling of the exponent: f16 has a small range */
     const aluref_real most = ldexpl(1, up - (t == PTX_F16 ? 14 : t == PTX_F64 ? 1022 : 126));
     const aluref_real scale = ldexpl(1, up), limit = ldexpl(1, t == PTX_F16 ? 0 : -64);
     if (!ordinary(v) || v > limit || v < -limit) return false;
@@ -194,7 +195,8 @@ static bool one(struct aluref *r, const uint64_t src[3], enum ptx_type t) {
     const struct ptx_inst *i = r->inst;
     const uint32_t bits = 8 * ptx_type_bytes(t);
     const bool ftz =
-        i->mods & PTX_MOD_FTZ || (t == PTX_BF16 && i->op == PTX_OP_ex2); /* written .ftz there */
+        /* ex2 on bf16 always has .ftz */
+        i->mods & PTX_MOD_FTZ || (t == PTX_BF16 && i->op == PTX_OP_ex2);
     if (patterns(r, src[0], src[1], t, bits)) return true;
     if (t == PTX_F64 && ftz) return coarse(r);
     aluref_real v[3], result, error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking.
+ * Sends one control request and receives its reply.
  */
 #include "test/lib/broker/asker.h"
 
@@ -34,7 +34,7 @@ void asker_send(struct asker *a) {
 void asker_hear(struct asker *a) {
     static unsigned char buf[CTL_MESSAGE_MAX];
     char why[CTL_MSG_WHY_BYTES];
-    int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS; /* an export has its text in one */
+    int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS; /* an export passes its text in a descriptor */
     int n = fdutil_recv(a->fd, buf, sizeof(buf), fds, &nfds);
 
     if (n <= 0) fail("no reply");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control socket's other end, without salusctl: one request, its reply, the records in it.
+ * A control client without salusctl: sends one request, receives its reply and the reply's records.
  */
 #ifndef TEST_LIB_ASKER_H
 #define TEST_LIB_ASKER_H
@@ -11,18 +11,18 @@
 
 struct asker {
     int fd;
-    struct ctl_request request; /* filled by the caller, kept */
+    struct ctl_request request; /* filled by the caller; reused for each request */
     struct ctl_reply reply;
     enum ctl_record kind;
     int count;
     union ctl_any items[ASKER_ITEMS];
 };
 
-/* Sends a->request; aborts where the connection breaks. */
+/* Sends a->request; aborts when the connection breaks. */
 void asker_send(struct asker *a);
 /* Receives the reply into a->reply and a->items; aborts when it cannot be understood. */
 void asker_hear(struct asker *a);
-/* Both; true when the reply is no refusal. */
+/* Sends and receives. Returns true when the reply is no refusal. */
 bool asker_ask(struct asker *a);
 
 #endif

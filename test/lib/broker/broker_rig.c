@@ -30,9 +30,9 @@ static void fail(const char *what) {
 
 /* ---- the fake worker ------------------------------------------------------------------------- */
 
-#define REST_MS 20 /* without an order; then its heart beats */
+#define REST_MS 20 /* time without an order, after which the worker sends a heartbeat */
 
-/* A page of ours that others may only read; NULL where it is too small. */
+/* Creates a page that the receiver may only read; returns NULL when its size is too small. */
 static void *make_page(const char *name, size_t bytes, size_t whole, int *fd) {
     void *map = NULL;
 
@@ -43,10 +43,10 @@ static void *make_page(const char *name, size_t bytes, size_t whole, int *fd) {
     return map;
 }
 
-/* A worker that was killed may still be at work while the next one begins. */
+/* A killed worker may still be running while the next one starts. */
 static pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;
 
-/* The broker's own job; it counts as none. */
+/* Answers the ATTACH of the broker's own trial job; does not count that job. */
 static void answer_trial(struct broker_rig_worker *w, int fd, const struct wire_worker_msg *m) {
     struct wire_worker_msg reply = {
         .kind = WIRE_ATTACHED, .job_id = m->job_id, .result = atomic_load(&w->trial_result)};
@@ -102,7 +102,7 @@ static void answer_attach(struct broker_rig_worker *w, int fd, struct wire_worke
     fdutil_close(&recovery_state);
 }
 
-/* A page of its own, with what stands in the one that came. */
+/* Replaces the received page by one of its own with the same contents. */
 static int take_page(struct broker_rig_worker *w, int old) {
     size_t whole = sizeof(struct wire_completion);
     size_t bytes = atomic_load(&w->bad_restore) ? 4096 : whole;
@@ -153,7 +153,8 @@ static void answer_set(struct broker_rig_worker *w, int fd, const struct wire_wo
     pthread_mutex_lock(&shown);
     w->last_set = *m;
     pthread_mutex_unlock(&shown);
-    atomic_fetch_add(&w->sets, 1); /* who hears the answer finds it counted */
+    /* counted before the answer, so that its reader sees the count */
+    atomic_fetch_add(&w->sets, 1);
     if (reply.result < 0) strcpy(reply.text, "the lever is stuck");
     if (!atomic_load(&w->set_silent)) fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
 }
@@ -220,11 +221,12 @@ static void obey(struct broker_rig_worker *w, int fd, struct wire_worker_msg *m,
 
         atomic_store(&w->detach_result, m->result);
         fdutil_send(fd, &reply, sizeof(reply), NULL, 0);
-        atomic_fetch_add(&w->detached, 1); /* what is said to the broker from now on comes after */
+        /* counted after DETACH is handled, so that later messages to the broker come after it */
+        atomic_fetch_add(&w->detached, 1);
     }
 }
 
-/* What it was given of the one before. */
+/* Device memory that a worker got from the worker before it. */
 struct given {
     bool any;
     int memory; /* -1: none */
@@ -284,8 +286,8 @@ static void say_ready(struct broker_rig_worker *w, int fd, struct given given) {
     if (atomic_load(&w->nonsense)) fdutil_send(fd, &m, sizeof(m), NULL, 0);
 }
 
-/* A worker has its descriptor from who launched it: by the time that its thread runs, the next
- * worker's may be in w->fd. */
+/* The thread that launches a worker passes the descriptor: by the time the worker's thread runs,
+ * w->fd may already be the next worker's. */
 struct launched {
     struct broker_rig_worker *w;
     int fd;
@@ -298,7 +300,7 @@ static void note_silence(struct broker_rig_worker *w, uint64_t since_ns) {
     if (ns > atomic_load(&w->silence_ns)) atomic_store(&w->silence_ns, ns);
 }
 
-/* `spoke_ns`: a time before the latest heartbeat. */
+/* `spoke_ns`: the time of the latest heartbeat. */
 static void beat(struct broker_rig_worker *w, int fd, uint64_t *spoke_ns) {
     struct wire_worker_msg m = {.kind = WIRE_BEAT};
     uint64_t before_ns = fdutil_now_ns();
@@ -348,7 +350,7 @@ static void drop_parts(struct broker_rig_worker *w) {
     w->part_count = 0;
 }
 
-/* As a process would, which has descriptors of its own. */
+/* Duplicates the descriptors, as a separate process would have its own. */
 static void take_parts(struct broker_rig_worker *w, int list) {
     struct stat st = {0};
 
@@ -393,7 +395,7 @@ static int launch_fake(void *arg, const struct spawn_launch *launch) {
     return 0;
 }
 
-/* The second time it finds nothing to do, it has looked for that after we asked. */
+/* When the worker finds nothing to do for the second time, it has looked after our request. */
 void broker_rig_settle(struct broker_rig *r) {
     struct broker_rig_worker *w = &r->worker;
     int rests;
@@ -434,8 +436,8 @@ static void remove_dir(const char *dir) {
     rmdir(dir);
 }
 
-/* A test that fails, crashes or is killed for the time it took cannot remove its directory: a
- * process that is nobody's child waits for its end and does. */
+/* Removes the directory after the test's end. A test that fails, crashes or times out cannot do
+ * so itself; a reparented child process waits for its end. */
 static void remove_after_end(const char *dir) {
     int ends[2];
     char byte;
@@ -445,7 +447,7 @@ static void remove_after_end(const char *dir) {
     if (child > 0) {
         close(ends[0]);
         waitpid(child, NULL, 0);
-        return; /* the other end is closed by our end, whatever that is */
+        return; /* the test's end closes the other end of the pipe, however the test ends */
     }
     if (fork() != 0) _exit(0);
     setsid();
@@ -512,7 +514,7 @@ void broker_rig_stop_keep(struct broker_rig *r) {
     server_stop(r->server);
     pthread_join(r->thread, NULL);
     server_destroy(r->server);
-    broker_rig_wait(&r->worker.running, 0); /* its threads use the rig */
+    broker_rig_wait(&r->worker.running, 0); /* the worker's threads use the rig */
     broker_rig_wait(&r->second.running, 0);
 }
 
@@ -566,7 +568,7 @@ int broker_rig_closed(int fd) {
     char byte;
     ssize_t n = recv(fd, &byte, 1, 0);
 
-    return n == 0 || (n < 0 && errno != EAGAIN); /* an end says nothing of errno */
+    return n == 0 || (n < 0 && errno != EAGAIN); /* recv that returns 0 does not set errno */
 }
 
 struct wire_offer broker_rig_attach(int fd, int *fds) {
@@ -575,7 +577,7 @@ struct wire_offer broker_rig_attach(int fd, int *fds) {
     return broker_rig_attach_as(fd, &h, fds);
 }
 
-/* As a client that made a context. */
+/* Marks the page as a client does that has created a context. */
 void broker_rig_use(int submission_fd) {
     struct wire_submission *s =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, submission_fd, 0);

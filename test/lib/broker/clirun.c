@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running salusctl and keeping what it says.
+ * Runs salusctl and captures its output.
  */
 #include "test/lib/broker/clirun.h"
 
@@ -32,7 +32,7 @@ void clirun_forget(void) {
     clirun_out = clirun_err = NULL;
 }
 
-/* argv with its NULL, as a program gets it: to be written to; returns argc. */
+/* Builds a writable argv with its final NULL, as a program gets it; returns argc. */
 static int make_argv(char *argv[WORDS], const char *const *words) {
     static char text[WORDS][512];
     int argc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salusctl in the test's own process: what the latest call printed and its exit status.
+ * Runs salusctl in the test's own process; holds the output and exit status of the latest call.
  */
 #ifndef TEST_LIB_CLIRUN_H
 #define TEST_LIB_CLIRUN_H
@@ -12,18 +12,18 @@
 extern char *clirun_out, *clirun_err;
 extern int clirun_status;
 
-/* Runs it with these words, the last one NULL. */
+/* Runs salusctl with these words; the last one is NULL. */
 void clirun(const char *const *words);
 void clirun_forget(void);
 
 /* The member `name` of the latest output, which must be JSON of schema 1. */
 const cJSON *clirun_json(const char *name);
-/* Members that must be there; a text's and a number's. */
+/* Members that must exist: one with text, one with a number. */
 double clirun_number(const cJSON *object, const char *name);
 const char *clirun_text(const cJSON *object, const char *name);
 
-/* `run` ends with the command's status after a fork: in a child, whose standard output and
- * diagnostics are returned together, in static memory. */
+/* `run` forks and ends with the command's exit status. So this runs it in a child; returns its
+ * standard output and diagnostics together, in static memory. */
 char *clirun_in_child(const char *const *words, int *exit_status);
 
 #define CTL(...) clirun((const char *const[]){__VA_ARGS__, NULL})

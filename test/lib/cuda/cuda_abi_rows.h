@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sizes, offsets and values of the CUDA driver's ABI as a table, made once from
- * proto/cuda/cuda_abi.h and once from the toolkit's cuda.h. The two headers cannot meet in one
- * file, their tables can.
+ * Sizes, offsets and values of the CUDA driver's ABI as a table, built once from
+ * proto/cuda/cuda_abi.h and once from the toolkit's cuda.h. One file cannot include both headers,
+ * but their tables can be compared.
  */
 #ifndef TEST_LIB_CUDA_ABI_ROWS_H
 #define TEST_LIB_CUDA_ABI_ROWS_H
@@ -15,9 +15,9 @@ struct cuda_abi_row {
 };
 
 struct cuda_abi_table {
-    const struct cuda_abi_row *rows; /* NULL: there is none, `why` says so */
+    const struct cuda_abi_row *rows; /* NULL: there is no table, and `why` gives the reason */
     size_t count;
-    int version; /* of the header */
+    int version; /* version of the header */
     const char *why;
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ABI as the toolkit's cuda.h declares it, where one of the right version is installed. Our
- * prototypes are declared after theirs: the compiler refuses one that differs.
+ * The ABI as the toolkit's cuda.h declares it, if one of the right version is installed. Our
+ * prototypes are declared after cuda.h's, so the compiler rejects any that differ.
  */
 #include "test/lib/cuda/cuda_abi_rows.h"
 
 #if __has_include(<cuda.h>)
-/* NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the header's. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): cuda.h's name. */
 #define __CUDA_API_VERSION_INTERNAL /* also the older versions of each call */
 #include <cuda.h>
 #include <cudaProfiler.h>
@@ -20,7 +20,7 @@
 #include "test/lib/cuda/cuda_abi_newer.inc"
 #endif
 
-#define PROTO_CUDA_CUDA_ABI_H /* keeps our types out: the names are the same */
+#define PROTO_CUDA_CUDA_ABI_H /* keeps our types out, because their names are the same */
 #include "proto/gen/prototypes.h"
 
 #include "test/lib/cuda/cuda_abi_rows.inc"

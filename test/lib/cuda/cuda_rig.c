@@ -13,7 +13,7 @@
 #include "daemon/device/device_recovery.h"
 #include "test/lib/patience.h"
 
-/* ---- opened and closed ----------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void *load(char *path, size_t room, const char *which) {
     const char *build = getenv("BUILD");
@@ -50,7 +50,7 @@ void cuda_rig_close(struct cuda_rig *r) {
     r->dev = NULL;
 }
 
-/* In the place of what had that number. */
+/* Replaces the memory that had this number before. */
 static int keep(void *arg, uint64_t id, int fd) {
     struct cuda_rig *r = arg;
     uint32_t i = 0;
@@ -127,7 +127,8 @@ void cuda_rig_space_end(struct cuda_rig *r, struct rig_space *s) {
     munmap(s->host, RIG_HOST);
 }
 
-/* A peek waits until the chunks are zero, as operations do; whoever looks by itself has to. */
+/* Peeks wait until chunks are zeroed, as operations do. Code that reads the memory directly
+ * calls this first. */
 static void settle(const struct cuda_rig *r, const struct rig_space *s, uint32_t at) {
     uint64_t value;
     r->ops->peek(s->space, s->windows.dev_base + at * RIG_GRANULE, 4, &value);
@@ -167,7 +168,7 @@ uint32_t cuda_rig_poll(struct cuda_rig *r) {
     return count;
 }
 
-/* As the worker does it: asleep until something is to be looked at. */
+/* Sleeps between polls, as the worker does. */
 bool cuda_rig_wait(struct cuda_rig *r, uint32_t done) {
     uint64_t end_ns = fdutil_now_ns() + patience_ms() * 1000000ull;
     while (cuda_rig_poll(r), r->done < done) {

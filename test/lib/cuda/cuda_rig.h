@@ -14,34 +14,35 @@
 
 #define RIG_GRANULE (64ull << 10)
 #define RIG_ALLOC (64 * RIG_GRANULE) /* bytes of a space's device window */
-#define RIG_HOST (20ull << 20)       /* and of its host window: two pieces and a half */
-/* Which sanitizers leave to programs as well. */
+#define RIG_HOST (20ull << 20)       /* bytes of its host window: two and a half pieces */
+/* Addresses that sanitizers also leave free. */
 #define RIG_DEV_BASE 0x567000000000ull
 
-/* A kernel of each that the fake driver has, and a variable. */
+/* An image with each of the fake driver's kernels and a variable. */
 #define RIG_IMAGE                                                                      \
     "fake\nkernel fill 8 8 4\nkernel add 8 8 8 8\nkernel append 8 4\nkernel fault 4\n" \
     "global table 256\n"
 
 struct rig_op {
-    struct dev_op dev; /* first */
+    struct dev_op dev; /* must be the first member */
     uint32_t done;     /* how often it has completed */
 };
 
-#define RIG_CHUNKS 32u /* that the device has */
+#define RIG_CHUNKS 32u /* chunks of the device */
 
 struct cuda_rig {
     const struct dev_ops *ops;
     const struct fake_control *fake;
-    const struct faulty_control *faulty; /* NULL: not in front of it */
+    /* NULL: the faulty driver is not in front of the fake one */
+    const struct faulty_control *faulty;
     char path[4096];
-    struct dev_config config; /* it is opened with this, and what the rig knows itself */
+    struct dev_config config; /* the device is opened with this and with values that the rig adds */
     struct dev *dev;
     struct dev_info info;
-    /* As the broker has it: what outlives the device, once cuda_rig_keep was said. */
+    /* Parts that outlive the device, as the broker keeps them, once cuda_rig_keep was called. */
     struct dev_kept kept[RIG_CHUNKS];
     uint32_t kept_count;
-    int keep_result; /* of what is to be kept from now on */
+    int keep_result; /* result of keeping a part, from now on */
     bool timed;      /* operations from now on ask for their times */
     uint32_t done;   /* operations that have completed */
 };
@@ -52,34 +53,34 @@ struct rig_space {
     uint32_t *host;
 };
 
-/* The libraries, nothing opened. `faulty`: that one in front. */
+/* Loads the libraries without opening a device. `faulty`: with the faulty driver in front. */
 void cuda_rig_load(struct cuda_rig *r, bool faulty);
-/* 0 or what the device said. Closed by the first call of cuda_rig_close. */
+/* Returns 0 or the device's error. The first call of cuda_rig_close closes the device. */
 int cuda_rig_open(struct cuda_rig *r);
 void cuda_rig_close(struct cuda_rig *r);
-/* Memory of devices that are opened from now on is kept. */
+/* Keeps the memory of devices that are opened from now on. */
 void cuda_rig_keep(struct cuda_rig *r);
-/* The device's process ends, and nothing of it comes to its end any more; the next one opens a
- * device on what is left. What open said. */
+/* Ends the device's process with its operations unfinished, then opens a device on the kept
+ * memory. Returns open's result. */
 int cuda_rig_die(struct cuda_rig *r, const struct fake_options *options);
-/* Nothing is kept any more. */
+/* Releases the kept memory and keeps none from now on. */
 void cuda_rig_drop(struct cuda_rig *r);
-/* "": nothing was misused, and nothing is left. Until the next call. */
+/* "": nothing was misused, and no object is left. Valid until the next call. */
 const char *cuda_rig_complaint(const struct cuda_rig *r);
 
-/* The `nth` one, with its host window. On failure it has nothing. */
+/* Creates the `nth` space with its host window. On failure the space owns nothing. */
 int cuda_rig_space(struct cuda_rig *r, struct rig_space *s, unsigned int nth);
 void cuda_rig_space_end(struct cuda_rig *r, struct rig_space *s);
 
-/* `count` chunks, made and shown at the window's beginning plus `at` granules. */
+/* Creates `count` chunks and maps them at the window's start plus `at` granules. */
 int cuda_rig_map(struct cuda_rig *r, struct rig_space *s, uint32_t at, uint32_t count,
                  struct dev_chunk **chunks);
 void cuda_rig_unmap(struct cuda_rig *r, struct rig_space *s, uint32_t at, uint32_t count,
                     struct dev_chunk **chunks);
 
-/* Polls once; how many more have completed. */
+/* Polls once; returns the number of operations that completed. */
 uint32_t cuda_rig_poll(struct cuda_rig *r);
-/* Until so many have completed; false: they do not. */
+/* Waits until `done` operations have completed; returns false when they do not. */
 bool cuda_rig_wait(struct cuda_rig *r, uint32_t done);
 
 /* A launch of one block of 32 threads with words as parameters. */
@@ -90,7 +91,7 @@ int cuda_rig_copy(struct cuda_rig *r, struct dev_queue *q, struct rig_op *op, ui
 int cuda_rig_fill(struct cuda_rig *r, struct dev_queue *q, struct rig_op *op, uint64_t dst,
                   uint32_t value, uint64_t words);
 
-/* Memory of the space or of the host, which here is memory. */
+/* Device or host memory of the space; both are host memory here. */
 static inline uint32_t *cuda_rig_words(uint64_t addr) {
     return (uint32_t *)(uintptr_t)addr;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tests say to the fake driver, and ask it. The fake is a libcuda.so.1 of its own: it copies
- * and fills the memory of its own process, runs "kernels" that are functions of its own
- * (fake_kernels.c) and holds its caller strictly to the rules of CUDA's driver API. What a real
- * driver would refuse or punish is a misuse, of which it keeps the first.
+ * The interface by which tests control the fake driver. The fake is a libcuda.so.1 of its own: it
+ * copies and fills the memory of its own process, and its "kernels" are its own functions
+ * (fake_kernels.c). It holds its caller strictly to the rules of CUDA's driver API. A call that a
+ * real driver would reject or punish is a misuse; the fake records the first one.
  *
- * A test finds it by dlsym(library, "fake_control"); the library is loaded once in a process.
+ * Tests get the interface by dlsym(library, "fake_control"); a process loads the library once.
  * Threads: any.
  */
 #ifndef TEST_LIB_DRIVER_FAKE_H
@@ -22,13 +22,13 @@
 struct fake_options {
     uint64_t granule, free_bytes; /* 0: 64 KiB, 1 GiB */
     int greatest;                 /* priorities are from 0 to this, which is not above 0 */
-    bool hint_ignored;            /* addresses are reserved elsewhere than is wished */
+    bool hint_ignored;            /* reserves addresses elsewhere than requested */
     bool no_green;                /* the device cannot be split */
     bool host_elsewhere;          /* registered memory has another address on the device */
     bool stepping;                /* streams run only by step() and for waiters */
-    uint64_t clock_ns;            /* as set_clock */
-    uint32_t devices;             /* 0: one; they differ in the last byte of their UUIDs: 5a + n */
-    uint32_t shuffle;             /* seed of the order between streams, and of naps; 0: none */
+    uint64_t clock_ns;            /* as with set_clock */
+    uint32_t devices;             /* 0: one device; their UUIDs differ in the last byte: 5a + n */
+    uint32_t shuffle; /* seed of the order between streams and of random sleeps; 0: none */
 };
 
 /* Counts of the objects that were not freed. */
@@ -66,9 +66,9 @@ struct fake_control {
     /* Resets the driver as if it had just been loaded; frees all objects left from before. */
     void (*start)(const struct fake_options *options);
     struct fake_left (*left)(void);
-    /* The first misuse since start; "": there was none. */
+    /* The first misuse since start; "": none. */
     const char *(*misuse)(void);
-    /* Runs the next item of this stream. False: none could run. */
+    /* Runs the stream's next item. False: it could not run. */
     bool (*step)(uint32_t stream);
     /* Runs all items until none can run. */
     void (*run)(void);
@@ -79,10 +79,9 @@ struct fake_control {
     struct tensor_ask (*last_tensor)(void);
     /* The texture bound to the reference of this name, in any module. */
     struct fake_texture (*reference)(const char *name);
-    /* What the device's clock says from now on, in nanoseconds; 0: as the host's, but an hour off.
-     */
+    /* Sets the device's clock in nanoseconds; 0: the host's clock plus one hour. */
     void (*set_clock)(uint64_t ns);
-    /* How many calls were made since start. */
+    /* The number of calls since start. */
     uint32_t (*calls)(void);
     /* Copies the first `room` items that ran since start. Returns their total number. */
     uint32_t (*ran)(struct fake_ran *out, uint32_t room);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, which here are rows without gaps in memory of their own, one object a level; copies of
- * them; and objects that show them, which only hold their maker to the rules: nothing reads by
- * them.
+ * Arrays: rows without gaps in their own memory, one object a level. Also copies of arrays, and
+ * texture and surface objects, which only check the rules: nothing reads through them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,7 @@ static struct object *new_level(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t level
     uint64_t bytes = (uint64_t)row * rows * slices;
     void *memory = malloc(bytes);
     if (!memory) abort();
-    memset(memory, 0xee, bytes); /* as it comes */
+    memset(memory, 0xee, bytes); /* new memory has arbitrary contents */
     struct object *o = fake_object_new(OBJECT_ARRAY, (uintptr_t)memory, bytes);
     o->owner = owner;
     o->params[ROW_BYTES] = row;
@@ -73,7 +72,7 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *d, const char *call) 
     return CUDA_SUCCESS;
 }
 
-/* ---- made and ended -------------------------------------------------------------------------- */
+/* ---- creation and destruction ---------------------------------------------------------------- */
 
 CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d) {
     FAKE_CALL(true);
@@ -86,7 +85,7 @@ static bool uses(const struct item *i, const struct object *o) {
     return i->kind == FAKE_COPY && (i->dst - o->addr < o->bytes || i->src - o->addr < o->bytes);
 }
 
-/* Nothing may read or write it any more, nor show it. */
+/* Reports a misuse if an item may still read or write the array, or an object shows it. */
 static void check_unused(const struct object *array, const char *call) {
     for (const struct object *o = fake.objects; o; o = o->next) {
         if (o->kind == OBJECT_TEXTURE && o->owner == array)
@@ -220,7 +219,7 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, CUstream stream) {
     return CUDA_SUCCESS;
 }
 
-/* ---- what shows them ------------------------------------------------------------------------- */
+/* ---- textures and surfaces ------------------------------------------------------------------- */
 
 static const char *check_memory(const CUDA_RESOURCE_DESC *r) {
     uint64_t addr = r->res.linear.devPtr, bytes = r->res.linear.sizeInBytes;

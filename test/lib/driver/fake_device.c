@@ -10,7 +10,7 @@
 
 struct fake_state fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* The generation of the context that is current to this thread. */
+/* The generation of the calling thread's current context. */
 static _Thread_local uint64_t current;
 
 #define THE_CONTEXT ((CUcontext)(uintptr_t)0xc0)

@@ -36,7 +36,7 @@ static CUresult add(const unsigned char *p) {
     return dst && a && b ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
-/* (list, value): behind what is there already; the first cell counts */
+/* (list, value): appends the value; the list's first cell is its length */
 static CUresult append(const unsigned char *p) {
     uint32_t *list = cells(word_of(p, 0), 1);
     if (!list || !cells(word_of(p, 0), list[0] + 2ull)) return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -44,8 +44,8 @@ static CUresult append(const unsigned char *p) {
     return CUDA_SUCCESS;
 }
 
-/* (list) and, in parts, the first block's x, y and z and the grid's: these, behind what is there
- * already; the first cell counts cells */
+/* (list) and, in parts, the first block's x, y and z and the grid's: appends these; the list's
+ * first cell is its length in cells */
 static CUresult place(const unsigned char *p) {
     uint32_t *list = cells(word_of(p, 0), 1);
     if (!list || !cells(word_of(p, 0), list[0] + 7ull)) return CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -54,7 +54,7 @@ static CUresult place(const unsigned char *p) {
     return CUDA_SUCCESS;
 }
 
-/* (result): ends the context with it */
+/* (result): ends the context with this result */
 static CUresult fault(const unsigned char *p) {
     return (CUresult)word_of(p, 0);
 }

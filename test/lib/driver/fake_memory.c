@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Virtual memory, held strictly to CUDA's rules, and host memory that the device sees. Physical
- * memory is a memfd, so that one may be shown at several addresses.
+ * memory is a memfd, so that it can be mapped at several addresses.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 
 #include "test/lib/driver/fake_state.h"
 
-#define ELSEWHERE (1ull << 36) /* how far from where it is on the host, if anywhere else */
+/* distance of the device's address from the host's, if they differ */
+#define ELSEWHERE (1ull << 36)
 
 static void *at(uint64_t addr) {
     return (void *)(uintptr_t)addr;
@@ -34,11 +35,11 @@ void fake_memory_forget(struct object *o) {
     case OBJECT_MEMORY: close(o->fd); break;
     case OBJECT_PINNED:
     case OBJECT_GLOBAL: free(at(o->addr)); break;
-    default: break; /* maps lie in a reservation */
+    default: break; /* mappings are freed with their reservation */
     }
 }
 
-/* ---- who may touch what ---------------------------------------------------------------------- */
+/* ---- access checks --------------------------------------------------------------------------- */
 
 static bool reached_mapped(uint64_t addr, uint64_t bytes) {
     for (uint64_t end = addr + bytes; addr < end;) {
@@ -49,7 +50,7 @@ static bool reached_mapped(uint64_t addr, uint64_t bytes) {
     return true;
 }
 
-/* One behind the other is as one. */
+/* Adjacent registrations count as one. */
 static bool reached_registered(uint64_t addr, uint64_t bytes) {
     for (uint64_t end = addr + bytes; addr < end;) {
         const struct object *o = fake_object_at(OBJECT_REGISTRATION, addr, 1);
@@ -74,7 +75,7 @@ CUresult cuMemGetAllocationGranularity(size_t *granule, const CUmemAllocationPro
     return prop->type == CU_MEM_ALLOCATION_TYPE_PINNED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* As a driver has it: somewhere where there is room, aligned. */
+/* Reserves an aligned range wherever there is space, as a driver does. */
 static uint64_t reserve(uint64_t wish, uint64_t bytes) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     uint64_t granule = fake.options.granule;
@@ -124,7 +125,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
     if (fd < 0 || ftruncate(fd, (off_t)bytes)) abort();
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (p == MAP_FAILED) abort();
-    memset(p, 0xcd, bytes); /* somebody's */
+    memset(p, 0xcd, bytes); /* leftover contents of an earlier owner */
     munmap(p, bytes);
     struct object *o = fake_object_new(OBJECT_MEMORY, 0, bytes);
     o->fd = fd;
@@ -136,7 +137,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     FAKE_CALL(true);
     struct object *o = fake_object(OBJECT_MEMORY, at(handle));
     if (!o) return FAKE_MISUSE(CUDA_ERROR_INVALID_VALUE, "no memory, or none any more");
-    fake_memory_forget(o); /* its mappings stay */
+    fake_memory_forget(o); /* mappings of the memory remain valid */
     fake_object_free(o);
     return CUDA_SUCCESS;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Images: lines of text behind "fake":
- *     kernel NAME [bytes of each parameter...]     what it does: fake_kernels.c
- *     entry NAME [bytes...]                            the same, if PTX around it has this .entry
+ * Images are lines of text after "fake":
+ *     kernel NAME [bytes of each parameter...]     a function of fake_kernels.c
+ *     entry NAME [bytes...]                        the same, if the PTX around it has this .entry
  *     global NAME BYTES
  *     texref NAME
  *     surfref NAME
- * alone, in a fatbin, or of several fatbins behind a wrapper, as the runtime registers them. The
- * same may stand in a comment of PTX, which is the rest of the image then.
+ * The text stands alone, in a fatbin, or in several fatbins behind a wrapper, as the CUDA runtime
+ * registers them. It may also stand in a comment of PTX; the PTX is then the rest of the image.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void *at(uint64_t addr) {
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* Parameters in the text up to the next ')'. */
+/* Counts the parameters in the text up to the next ')'. */
 static uint32_t declared(const char *text) {
     uint32_t count = 0;
     const char *end = strchr(text, ')');
@@ -47,7 +47,8 @@ static uint32_t declared(const char *text) {
     return count;
 }
 
-/* `text`: behind its parenthesis, of PTX; what it has more than the line says are words. */
+/* `text`: the PTX after the opening parenthesis. Parameters that the line does not list are
+ * words of 4 bytes. */
 static CUresult add_kernel(struct object *module, char *words, const char *text) {
     char *save = NULL;
     const char *name = strtok_r(words, " ", &save);
@@ -64,7 +65,7 @@ static CUresult add_kernel(struct object *module, char *words, const char *text)
     return CUDA_SUCCESS;
 }
 
-/* The text may have been rewritten, and its comment not. */
+/* A caller may have rewritten the PTX but not the comment in it. */
 static CUresult add_entry(struct object *module, const char *image, char *words) {
     char head[80];
     snprintf(head, sizeof(head), ".entry %.*s(", (int)strcspn(words, " "), words);
@@ -173,7 +174,7 @@ CUresult cuModuleUnload(CUmodule module) {
 
 /* ---- linking --------------------------------------------------------------------------------- */
 
-/* The image is the lines of all inputs; `addr` is the text. */
+/* The linked image consists of the lines of all inputs; `addr` is its text. */
 CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **values,
                          CUlinkState *out) {
     FAKE_CALL(true);
@@ -271,7 +272,7 @@ CUresult cuLibraryUnload(CUlibrary library) {
     return CUDA_SUCCESS;
 }
 
-/* ---- what is in them ------------------------------------------------------------------------- */
+/* ---- functions, variables and references of a module ----------------------------------------- */
 
 struct object *fake_module_named(enum object_kind kind, const struct object *module,
                                  const char *name) {
@@ -382,7 +383,7 @@ static const char *check_like(const struct object *f, const CUlaunchConfig *c) {
                                                                : NULL;
 }
 
-/* As if few multiprocessors lay together; less of them for blocks of many threads. */
+/* Answers as if clusters had few multiprocessors, and fewer for blocks of many threads. */
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction func, const CUlaunchConfig *c) {
     FAKE_CALL(true);
     const char *wrong = check_like(fake_object(OBJECT_FUNC, func), c);
@@ -437,7 +438,7 @@ static void note_launch(const CUlaunchConfig *c, const struct object *f) {
     }
 }
 
-/* As cuLaunchKernel's `extra` has it; NULL: not so. */
+/* Reads parameters from cuLaunchKernel's `extra`; NULL: `extra` has none. */
 static const void *find_params(void **extra, size_t *bytes) {
     const void *params = NULL;
     for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {

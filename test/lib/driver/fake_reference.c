@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texture and surface references, which only hold who tells them to the rules, and remember what
- * they were told: nothing reads by them.
+ * Texture and surface references. They only check the rules and record their settings: nothing
+ * reads through them.
  */
 #include "test/lib/driver/fake_state.h"
 
@@ -43,7 +43,7 @@ CUresult cuModuleGetSurfRef(CUsurfref *out, CUmodule module, const char *name) {
     return r;
 }
 
-/* ---- what they read -------------------------------------------------------------------------- */
+/* ---- what references read -------------------------------------------------------------------- */
 
 #define FIND_TEXTURE(ref)                                  \
     struct object *o = fake_object(OBJECT_REFERENCE, ref); \
@@ -94,7 +94,7 @@ static bool channels_ok(unsigned int channels) {
     return channels == 1 || channels == 2 || channels == 4;
 }
 
-/* Of linear memory, before its address. */
+/* Sets the format of linear memory; comes before the call that sets its address. */
 CUresult cuTexRefSetFormat(CUtexref ref, CUarray_format format, int channels) {
     FAKE_CALL(true);
     FIND_TEXTURE(ref);
@@ -141,7 +141,7 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *d, C
     return CUDA_SUCCESS;
 }
 
-/* ---- how they read it ------------------------------------------------------------------------ */
+/* ---- how references read --------------------------------------------------------------------- */
 
 CUresult cuTexRefSetAddressMode(CUtexref ref, int dim, CUaddress_mode mode) {
     FAKE_CALL(true);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the fake driver's files share: everything that it gave out is an object in one list, by a
- * number that is never given again, so that what is used after its end is found out.
- *
- * Threads: with the lock held, which FAKE_CALL takes.
+ * State that the fake driver's files share. Every object is in one list with a number that is never
+ * reused, so that use after destruction is detected. Threads: callers hold the lock, which
+ * FAKE_CALL takes.
  */
 #ifndef TEST_LIB_DRIVER_FAKE_STATE_H
 #define TEST_LIB_DRIVER_FAKE_STATE_H
@@ -14,7 +13,7 @@
 
 enum object_kind {
     OBJECT_RESERVATION,
-    OBJECT_MEMORY, /* cuMemCreate's */
+    OBJECT_MEMORY, /* from cuMemCreate */
     OBJECT_MAP,
     OBJECT_REGISTRATION,
     OBJECT_PINNED,
@@ -26,10 +25,10 @@ enum object_kind {
     OBJECT_FUNC,
     OBJECT_GLOBAL,
     OBJECT_GREEN,
-    OBJECT_ARRAY, /* or a level of a mipmapped one, its owner */
+    OBJECT_ARRAY, /* an array, or a level of the mipmapped array that owns it */
     OBJECT_MIPMAPPED,
-    OBJECT_TEXTURE,   /* or surface (index); its owner: the array */
-    OBJECT_REFERENCE, /* the same; its owner: the module */
+    OBJECT_TEXTURE,   /* texture or surface (index); its owner is the array */
+    OBJECT_REFERENCE, /* texture or surface reference; its owner is the module */
 };
 
 /* Indices into an array's params: its level within the owner, and a flag that kernels may write it.
@@ -40,7 +39,7 @@ enum { FAKE_LEVEL = 3, FAKE_STORED = 6 };
 struct mark {
     uint32_t holders;
     bool reached;
-    uint64_t ns; /* when, by the device's clock */
+    uint64_t ns; /* time of the device's clock */
 };
 
 /* Returns 0, or the error that ends the context. */
@@ -49,9 +48,10 @@ typedef CUresult (*fake_kernel)(const unsigned char *params);
 struct item {
     struct item *next;
     enum fake_kind kind;
-    uint64_t dst, src, width, rows, dst_pitch, src_pitch; /* copies, fills; a write: dst, value */
+    /* copies and fills; for a written value: dst and value */
+    uint64_t dst, src, width, rows, dst_pitch, src_pitch;
     uint64_t value;
-    uint32_t element; /* bytes, of a fill */
+    uint32_t element; /* bytes of a fill's element */
     struct mark *mark;
     fake_kernel kernel;
     unsigned char params[256];
@@ -61,8 +61,9 @@ struct object {
     struct object *next;
     enum object_kind kind;
     uint64_t id, addr, bytes;
-    struct object *owner;       /* of a module: its library; of functions, variables: the module;
-                                   of a stream: its green context */
+    /* owner: the library of a module, the module of functions and variables, the green context
+     * of a stream */
+    struct object *owner;
     uint32_t sms;               /* green context: its multiprocessors */
     int fd, index, priority;    /* memory: fd; streams: index, priority */
     bool untimed;               /* event: without a time */
@@ -70,11 +71,11 @@ struct object {
     struct item *first, **last; /* stream: its items */
     struct mark *mark;          /* event: its latest record */
     char name[64];              /* function, variable or reference */
-    struct object *reads;       /* reference: an array; NULL: memory, or nothing */
-    struct fake_texture told;   /* the same: of what it reads, and how */
+    struct object *reads;       /* reference: the array it reads; NULL: memory or nothing */
+    struct fake_texture told;   /* reference: the settings it was given */
     fake_kernel kernel;
     uint32_t params[16], param_count;
-    uint32_t words; /* function: more parameters of 4 bytes, packed */
+    uint32_t words; /* function: number of further parameters of 4 bytes, packed */
     int shared_allowed, shared_bytes;
 };
 
@@ -98,7 +99,7 @@ struct fake_state {
     struct fake_ran ran[4096];
     uint32_t ran_count;
     uint64_t random;
-    uint64_t clock_ns; /* 0: of its own */
+    uint64_t clock_ns; /* 0: the fake's own clock */
     uint32_t calls;
 };
 
@@ -106,9 +107,9 @@ extern struct fake_state fake;
 
 int fake_lock(void);
 void fake_unlock(const int *guard);
-/* 0, or what the call returns at once. */
+/* Returns 0, or the error that the call must return at once. */
 CUresult fake_enter(const char *call, bool needs_context);
-/* Notes it, and returns `result`. */
+/* Records the misuse and returns `result`. */
 CUresult fake_misuse(CUresult result, const char *call, const char *what);
 
 #define FAKE_GUARD __attribute__((cleanup(fake_unlock), unused)) const int guard = fake_lock()
@@ -119,14 +120,14 @@ CUresult fake_misuse(CUresult result, const char *call, const char *what);
 #define FAKE_MISUSE(result, what) fake_misuse(result, __func__, what)
 
 struct object *fake_object_new(enum object_kind kind, uint64_t addr, uint64_t bytes);
-/* NULL: there is none, or no more. */
+/* Returns NULL if there is no such object or it was destroyed. */
 struct object *fake_object(enum object_kind kind, const void *id);
-/* The one that this lies in. */
+/* Returns the object whose range contains [addr, addr + bytes). */
 struct object *fake_object_at(enum object_kind kind, uint64_t addr, uint64_t bytes);
 bool fake_object_overlaps(enum object_kind kind, uint64_t addr, uint64_t bytes);
 void fake_object_free(struct object *o);
 
-/* All of it may be read and written by kernels; copies may touch memory of the host besides. */
+/* Returns true if kernels may read and write the whole range; copies may access host memory too. */
 bool fake_memory_reached(uint64_t addr, uint64_t bytes, bool by_copy);
 void fake_memory_forget(struct object *o);
 void fake_array_forget(struct object *o);
@@ -136,11 +137,11 @@ void fake_stream_forget(struct object *o);
 void fake_stream_engine_stop(void);
 void fake_stream_run(void);
 bool fake_stream_step(uint32_t index);
-/* `green`: whose it is; NULL: the device's. */
+/* `green`: the green context that owns the stream; NULL: the device's. */
 CUresult fake_stream_make(CUstream *out, struct object *green, unsigned int flags, int priority,
                           const char *call);
 CUresult fake_stream_add(CUstream stream, const struct item *model, const char *call);
-/* NULL: there is none of this name. */
+/* Returns NULL when there is no kernel of this name. */
 fake_kernel fake_kernel_find(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams in order, events between them, and the engine: a thread that runs what is next of a
- * stream, or the test, step by step.
+ * Ordered streams, events between them, and the engine that runs the streams' items: a thread, or
+ * the test step by step.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static uint64_t random_below(uint64_t n) {
     return (fake.random >> 33) % n;
 }
 
-/* ---- what items do --------------------------------------------------------------------------- */
+/* ---- effects of items ------------------------------------------------------------------------ */
 
 static CUresult copy(const struct item *i) {
     for (uint64_t row = 0; row < i->rows; row++) {
@@ -99,7 +99,7 @@ static void run_first(struct object *s) {
     pthread_cond_broadcast(&fake.changed);
 }
 
-/* A stream that can run: the latest made, or any. */
+/* Chooses a stream that can run: the newest one, or a random one. */
 static struct object *choose(void) {
     struct object *found = NULL;
     uint64_t count = 0;
@@ -163,7 +163,8 @@ void fake_stream_engine_stop(void) {
     fake.engine_runs = false;
 }
 
-/* Of a stream whatever else has to run for it, and of others nothing where that can be. */
+/* Runs a stream's items and the items they depend on, and as little as possible of other
+ * streams. */
 static CUresult finish(const struct object *s) {
     while (s->first && !fake.fatal) {
         if (!fake.options.stepping)
@@ -174,7 +175,7 @@ static CUresult finish(const struct object *s) {
     return fake.fatal;
 }
 
-/* Seen on a GPU: one copy takes no memory that was registered in two pieces. */
+/* As observed on a GPU: one copy cannot span memory that was registered in two pieces. */
 static bool in_two_pieces(uint64_t addr, uint64_t pitch, uint64_t rows, uint64_t row_bytes) {
     uint64_t bytes = rows ? (rows - 1) * pitch + row_bytes : 0;
     return bytes && fake_object_at(OBJECT_REGISTRATION, addr, 1) &&

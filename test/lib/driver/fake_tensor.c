@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor maps: what was asked for is kept word for word, and what is written is numbers of it that
- * nobody else would come to.
+ * Tensor maps: the arguments are stored word for word, and the encoded map is made of hashes of
+ * them, which no other code would produce.
  */
 #include <string.h>
 
 #include "test/lib/driver/fake_state.h"
 
-/* FNV-1a: the n-th word of what is written for it. */
+/* FNV-1a: the n-th word of the encoded map. */
 static uint64_t word_of(const struct tensor_ask *a, uint64_t nth) {
     const unsigned char *bytes = (const unsigned char *)a;
     uint64_t hash = 0xcbf29ce484222325ull ^ nth;

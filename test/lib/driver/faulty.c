@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each export jumps to the driver's own with registers and stack as they came, once faulty_before
- * has let it.
+ * Each export jumps to the real driver's function with registers and stack unchanged, once
+ * faulty_before allows it.
  */
 #include "test/lib/driver/faulty.h"
 
@@ -43,7 +43,7 @@ static uint64_t chance = 1;
 static int dead;
 static void *behind;
 
-/* ---- what is to be done ---------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static int call_of(const char *name) {
     for (int i = 0; i < CALL_COUNT; i++)
@@ -104,7 +104,7 @@ static int fail(const struct faulty_rule *r) {
     return dead;
 }
 
-/* xorshift64: up to `most`. */
+/* xorshift64: a random number up to `most`. */
 static uint32_t at_random(uint32_t most) {
     chance ^= chance << 13;
     chance ^= chance >> 7;
@@ -117,7 +117,8 @@ static bool says_nothing_of_contexts(uint32_t call) {
            call == INDEX_cuDriverGetVersion;
 }
 
-/* The stream that a call is about, by its arguments; false: of some other call. */
+/* Gets the stream that a call concerns, from its arguments; returns false for calls without a
+ * stream. */
 static bool stream_of(uint32_t call, void *first, void *fourth, void **stream) {
     switch (call) {
     case INDEX_cuStreamWriteValue64_v2: *stream = first; return true;
@@ -127,7 +128,7 @@ static bool stream_of(uint32_t call, void *first, void *fourth, void **stream) {
     }
 }
 
-/* The result of the call without making it; 0: make it. */
+/* Returns the result that replaces the call; 0: make the call. */
 int faulty_before(uint32_t call, void *first, void *fourth) {
     uint32_t delay_us = 0, hold_us = 0;
     int result = 0;
@@ -155,7 +156,8 @@ int faulty_before(uint32_t call, void *first, void *fourth) {
 /* ---- control --------------------------------------------------------------------------------- */
 
 static bool gives_back(uint32_t call) {
-    /* References are bound to something else before what they read ends. */
+    /* Calls that free objects. References are bound to something else before the memory they
+     * read is freed. */
     static const char *const words[] = {"Destroy",    "Release", "Free",       "Unmap",
                                         "Unregister", "Unload",  "RefSetArray"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A driver that stands in front of another one and makes it fail: the n-th call of a kind returns
- * what the test chose, without having been made, or comes late. A result after which a context is
- * dead is the context's end: from then on every call says it. It has the calls of
- * daemon/device/cuda/driver/calls.def, whatever their arguments.
+ * A driver in front of another one that injects faults: the n-th call of a kind is not made and
+ * returns an error that the test chose, or is delayed. After a result that is fatal to a context,
+ * every later call returns it.
  *
- * The one behind it is $SALUS_FAULTY_DRIVER. A test in the same process has dlsym(library,
- * "faulty_control"); for others there is $SALUS_FAULTY, "cuMemCreate:3:2": the third call
+ * The library exports the calls of daemon/device/cuda/driver/calls.def, whatever their arguments.
+ * $SALUS_FAULTY_DRIVER names the driver behind it. A test in the same process uses dlsym(library,
+ * "faulty_control"). Other processes set $SALUS_FAULTY, such as "cuMemCreate:3:2": the third call
  * returns 2.
- * "*" is any call, and every one; "+500" as result is a delay of 500 microseconds, "~500" one of up
- * to 500 at random. "^500", of launches, copies and words that are written, holds the stream for up
- * to 500 microseconds before what the call gives it, while the call returns at once: so streams
- * come to their ends in another order. Several are separated by commas; numbers at random begin
- * with $SALUS_FAULTY_SEED. With $SALUS_FAULTY_ONCE, the name of a file that is made then, results
- * are given once, whoever loads it later.
  *
- * Threads: any.
+ * "*" as name is any call, as number every call. As result, "+500" is a delay of 500 microseconds
+ * and "~500" a random delay of up to 500. "^500", for launches, copies and written values, stalls
+ * the stream for up to 500 microseconds before the call's work, while the call returns at once: so
+ * streams complete in another order.
+ *
+ * Commas separate several rules; $SALUS_FAULTY_SEED is the seed. With $SALUS_FAULTY_ONCE, the name
+ * of a file, only the first process that creates the file applies the rules. Threads: any.
  */
 #ifndef TEST_LIB_DRIVER_FAULTY_H
 #define TEST_LIB_DRIVER_FAULTY_H
@@ -24,10 +24,10 @@
 #include <stdint.h>
 
 struct faulty_rule {
-    int call;          /* index in calls.def; -1: any */
-    uint32_t nth;      /* from 1; 0: each */
-    int result;        /* CUresult; 0: it is made */
-    uint32_t delay_us; /* delay before the call; the longest one, if random */
+    int call;          /* index in calls.def; -1: any call */
+    uint32_t nth;      /* from 1; 0: every call */
+    int result;        /* CUresult to return; 0: the call is made */
+    uint32_t delay_us; /* delay before the call; the longest delay, if random */
     bool random;
     bool holds; /* the call's stream is delayed, not the call */
 };
@@ -37,10 +37,10 @@ struct faulty_control {
     const char *const *names;
     /* True if the call frees objects that other calls made. */
     bool (*gives_back)(uint32_t call);
-    /* One rule, or none (NULL); the context lives again, and counts begin at 0. */
+    /* Sets one rule, or none (NULL); revives the context and resets counts to 0. */
     void (*set)(const struct faulty_rule *rule);
     uint32_t (*count)(uint32_t call);
-    /* The number of calls that it made fail, without the calls after a context's end. */
+    /* The number of calls that were made to fail, not counting calls after a context's end. */
     uint32_t (*fired)(void);
 };
 

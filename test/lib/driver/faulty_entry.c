@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The exports, of which only the names are known here: arguments stay where they are.
+ * The exports. Only their names are known here; arguments stay in their registers.
  */
 #ifndef __x86_64__
 #error "written for x86-64"
@@ -12,8 +12,8 @@ enum {
 #undef CALL
 };
 
-/* r11: which call. What may hold an argument is kept beside it: seven words, so that the stack is
- * aligned. No call of the driver that is listed takes one in a vector register. */
+/* r11 holds the call's index. All registers that may hold an argument are saved: seven words, so
+ * that the stack is aligned. No listed driver call has an argument in a vector register. */
 __asm__(".text\n"
         ".type faulty_common, @function\n"
         "faulty_common:\n"

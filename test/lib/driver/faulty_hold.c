@@ -14,15 +14,15 @@
 #define HOLDS 256u
 #define LOOK_US 100u
 
-/* One stream that stands, until its word has this value; a word only grows. */
+/* A stalled stream that waits until its word has this value; the word only increases. */
 struct hold {
-    uint64_t value, until_ns; /* 0: nobody stands there */
+    uint64_t value, until_ns; /* value 0: no stream waits for this word */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct hold holds[HOLDS];
 static uint64_t *words;
-static CUdeviceptr address; /* of these, to the device */
+static CUdeviceptr address; /* device address of the words */
 static CUresult (*wait_value)(CUstream, CUdeviceptr, uint64_t, unsigned int);
 
 static void *release_them(void *arg) {
@@ -41,7 +41,7 @@ static void *release_them(void *arg) {
     return NULL;
 }
 
-/* Called locked. */
+/* Called with the lock held. */
 static int begin(void *library) {
     CUresult (*alloc)(void **, size_t, unsigned int) = dlsym(library, "cuMemHostAlloc");
     CUresult (*where)(CUdeviceptr *, void *, unsigned int) =

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams that stand for a while: a wait of the driver's own for a word that is written later, by a
- * thread that is started with the first. What the caller gives the stream next comes behind it.
- *
- * Threads: any.
+ * Stalls streams for a while: a stream wait of the driver for a value that a thread writes later.
+ * The first stall starts the thread. Work that the caller submits to the stream next comes after
+ * the wait. Threads: any.
  */
 #ifndef TEST_LIB_DRIVER_FAULTY_HOLD_H
 #define TEST_LIB_DRIVER_FAULTY_HOLD_H
 
 #include <stdint.h>
 
-/* `library`: the driver, of dlopen. Nothing where it cannot, or so many streams stand already. */
+/* `library`: the driver, from dlopen. Does nothing if the driver cannot wait for values or the
+ * table of stalled streams is full. */
 void faulty_hold(void *library, void *stream, uint32_t us) __attribute__((visibility("hidden")));
 
 #endif

@@ -60,7 +60,7 @@ static void take(struct fleet_rig *rig, const struct place_event *e) {
     }
 }
 
-/* Its GPUs into `where`; false: there are not so many that have room. */
+/* Stores the job's GPUs in `where`; returns false if too few GPUs have capacity. */
 static bool choose(struct fleet_rig *rig, uint64_t id) {
     uint32_t found = 0, need = rig->needs[id];
     struct place_where *to = &rig->where[rig->where_count];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events one by one.
+ * Sends events one at a time.
  */
 #include "test/lib/place/placecase.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cluster told event by event, for tests that say what must come of it. Memory is in GiB. It
- * aborts where an event that can be is refused.
- *
- * Owner: the test. Thread: the test's.
+ * A cluster that gets event by event, for tests that state the expected answer. Memory is in GiB.
+ * Aborts if a valid event is rejected. Owner: the test. Thread: the test's.
  */
 #ifndef TEST_LIB_PLACECASE_H
 #define TEST_LIB_PLACECASE_H
@@ -16,15 +14,15 @@
 struct placecase {
     struct place *p;
     int64_t now_ns;
-    struct place_answer answer; /* the latest */
+    struct place_answer answer; /* latest answer */
 };
 
 void placecase_init(struct placecase *c, const struct place_config *config);
 void placecase_finish(struct placecase *c);
 
-/* One event; what was wrong of it, or NULL. */
+/* Sends one event; returns what was wrong with it, or NULL. */
 const char *placecase_try(struct placecase *c, struct place_event e);
-/* One event that can be. */
+/* Sends one valid event. */
 void placecase_tell(struct placecase *c, struct place_event e);
 void placecase_tell_all(struct placecase *c, const struct place_event *events, size_t count);
 
@@ -41,7 +39,8 @@ void placecase_at(struct placecase *c, enum place_event_kind kind, uint64_t id);
 
 /* The part of the latest answer about a job; NULL: none. */
 const struct place_action *placecase_said(const struct placecase *c, uint64_t id);
-/* 100 * node + GPU where the latest answer starts it first; -1: it does not. */
+/* Returns 100 * node + GPU of the first place where the latest answer starts the job; -1:
+ * nowhere. */
 int placecase_on(const struct placecase *c, uint64_t id);
 
 struct place_use placecase_use(const struct placecase *c, uint64_t node, uint32_t gpu);

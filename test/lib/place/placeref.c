@@ -22,16 +22,16 @@ struct seat {
 struct job {
     struct place_job told;
     enum state state;
-    uint64_t p, e; /* memory that adds up, and that is used in turns */
+    uint64_t p, e; /* p: memory that adds up; e: memory used in turns */
     uint64_t ppm;
     bool first;
     uint64_t turn, overtaken;
     int64_t told_ns, since_ns, started_ns;
-    uint64_t start; /* of this run; 0: none */
+    uint64_t start; /* start time of this run; 0: not running */
     struct seat seats[PLACEREF_SEATS];
     uint32_t seat_count;
     double speed, before;
-    uint32_t newcomer, shunned; /* jobs, and in which run of theirs */
+    uint32_t newcomer, shunned; /* indices of jobs; with the start of the run that is meant */
     uint64_t newcomer_start, shunned_start;
 };
 
@@ -63,8 +63,8 @@ struct placeref {
     uint32_t make_count;
     struct job jobs[PLACEREF_JOBS];
     uint64_t turns, node_turns, starts;
-    uint32_t kept_for; /* PLACEREF_JOBS: nobody */
-    bool released;     /* nodes were kept, and are not any more */
+    uint32_t kept_for; /* the node is kept for this job; PLACEREF_JOBS: for none */
+    bool released;     /* nodes were kept and have been released */
     struct placeref_action actions[ACTIONS];
     uint32_t action_count, judged;
 };
@@ -95,7 +95,7 @@ static void set_memory(const struct placeref *r, struct job *j, uint64_t p, uint
     j->e = lanes ? e : 0;
 }
 
-/* ---- what is used ---------------------------------------------------------------------------- */
+/* ---- usage ----------------------------------------------------------------------------------- */
 
 static struct use use_of(const struct placeref *r, uint32_t node, uint32_t gpu,
                          const struct job *but) {
@@ -138,8 +138,8 @@ static double slowdown(const struct place_curve *c, uint64_t ppm) {
     return ppm > PPM ? fmax((c->a2 * x + c->a1) * x + c->a0, 0) : 0;
 }
 
-/* The worst on the way to `ppm`, at a few places; the curves of these tests fall at most at their
- * beginning. */
+/* The worst value up to `ppm`, at a few points; the curves of these tests decrease only near
+ * their start, if at all. */
 static double worst(const struct place_curve *c, uint64_t ppm) {
     return ppm > PPM ? fmax(fmax(c->a0, 0), slowdown(c, ppm)) : 0;
 }
@@ -150,7 +150,7 @@ static double full_cost(const struct placeref *r, const struct job *j, const str
     return r->c.w_mem * memory + r->c.w_util * slowdown(&r->c.curves[g->curve], u->ppm + j->ppm);
 }
 
-/* ---- who may go where ------------------------------------------------------------------------ */
+/* ---- eligibility ----------------------------------------------------------------------------- */
 
 static bool shares_well(const struct placeref *r, const struct job *j, const struct use *u,
                         const struct place_gpu *g) {
@@ -233,7 +233,7 @@ static uint32_t list_options(const struct placeref *r, const struct job *j,
     return count;
 }
 
-/* A task starts where all its GPUs were met first. */
+/* A task starts where all its GPUs were found first. */
 static bool choose(const struct placeref *r, const struct job *j, struct seat *seats,
                    double *costs) {
     struct option options[PLACEREF_SEATS];
@@ -333,7 +333,7 @@ static bool attempt(struct placeref *r, struct job *j) {
     return true;
 }
 
-/* ---- who waits ------------------------------------------------------------------------------- */
+/* ---- waiting jobs ---------------------------------------------------------------------------- */
 
 static bool goes_before(const struct job *a, const struct job *b) {
     return a->first != b->first ? a->first : a->turn < b->turn;
@@ -454,7 +454,7 @@ static double weight(const struct placeref *r, const struct queue *q) {
     return fmax(q->count, median * q->count);
 }
 
-/* How many of each queue are in the next round. */
+/* The number of jobs of each queue that the next round takes. */
 static uint32_t portion(const struct placeref *r, const struct queue *queues, uint32_t *given) {
     double w[QUEUES], sum = 0;
     uint32_t all = 0;
@@ -503,7 +503,7 @@ static void algorithm_1(struct placeref *r) {
     }
 }
 
-/* ---- nodes that are kept --------------------------------------------------------------------- */
+/* ---- kept nodes ------------------------------------------------------------------------------ */
 
 static uint64_t open_tasks(const struct placeref *r, const struct job *j) {
     uint64_t tasks = 0;
@@ -673,7 +673,7 @@ static void take_runs(struct placeref *r, const struct place_event *e) {
     run(r, j);
 }
 
-/* The most that as many GPUs of a node have as a task wants. */
+/* The most memory that a node offers on as many GPUs as a task wants. */
 static uint64_t most_bytes(const struct placeref *r, const struct job *j) {
     uint64_t most = 0;
     for (uint32_t i = 0; i < r->make_count; i++) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Placement as it is written down (daemon/place/place.h, the policies' comments), done plainly:
- * every job is tried in every step, on every GPU, and all sums are made anew. It shares no code
- * with the library, knows events that can be only, and is for small clusters.
- *
- * Owner: the test. Thread: the test's.
+ * A plain implementation of placement as documented (daemon/place/place.h, the policies' comments):
+ * it tries every job in every step on every GPU, and computes all sums anew. It shares no code with
+ * the library, accepts only valid events, and is for small clusters. Owner: the test. Thread: the
+ * test's.
  */
 #ifndef TEST_LIB_PLACEREF_H
 #define TEST_LIB_PLACEREF_H
@@ -12,7 +11,7 @@
 #include "daemon/place/place.h"
 
 #define PLACEREF_NODES 12u
-#define PLACEREF_GPUS 8u /* of a node */
+#define PLACEREF_GPUS 8u /* GPUs of a node */
 #define PLACEREF_JOBS 64u
 #define PLACEREF_SEATS (PLACEREF_NODES * PLACEREF_GPUS)
 
@@ -26,11 +25,11 @@ struct placeref_action {
     double cost;
 };
 
-/* Nothing in the configuration may be left to a preset. Aborts without memory. */
+/* Every parameter must be set: presets are not applied. Aborts when out of memory. */
 struct placeref *placeref_create(const struct place_config *config);
 void placeref_destroy(struct placeref *r);
 
-/* All events can be. How many actions there are. */
+/* All events must be valid. Returns the number of actions. */
 uint32_t placeref_step(struct placeref *r, int64_t now_ns, const struct place_event *events,
                        size_t count, const struct placeref_action **actions);
 

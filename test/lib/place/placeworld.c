@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events are drawn from the seed and from the state of the world, never from names.
+ * Draws events from the seed and from the world's state, never from names.
  */
 #include "test/lib/place/placeworld.h"
 
@@ -36,7 +36,7 @@ static uint64_t name(struct placeworld *w) {
     return prng_at(w->salt, 3, w->names++);
 }
 
-/* ---- the configuration: nothing is left to a preset ------------------------------------------ */
+/* ---- the configuration: every parameter is set ----------------------------------------------- */
 
 static void draw_config(struct placeworld *w, const char *policy) {
     static const struct place_curve curves[] = {
@@ -79,9 +79,9 @@ void placeworld_finish(struct placeworld *w) {
     placeref_destroy(w->ref);
 }
 
-/* ---- what may happen ------------------------------------------------------------------------- */
+/* ---- possible events ------------------------------------------------------------------------- */
 
-/* Few sizes, so that much is equal and ties are common. */
+/* Draws from few sizes, so that equal values and ties are common. */
 struct place_job placeworld_job(struct placeworld *w) {
     static const uint32_t gpus[] = {1, 1, 1, 2, 4};
     int64_t ago_ns = chance(w, 30) ? SECOND_NS * (int64_t)placeworld_draw(w, 50) : 0;
@@ -196,7 +196,7 @@ static void measured(struct placeworld *w, const struct placeworld_job *j) {
     if (chance(w, 30)) e->persistent_bytes = GIB * placeworld_draw(w, 12);
 }
 
-/* After this event the job may not be as it was any more. */
+/* Returns true if the event may change the job. */
 static bool may_concern(const struct place_event *e, uint64_t id) {
     if (e->kind == PLACE_NODE_GONE || e->kind == PLACE_MEASURED) return true;
     return e->id == id || (e->job && e->job->id == id);
@@ -252,7 +252,7 @@ static void happen(struct placeworld *w) {
         cannot_be(w);
 }
 
-/* ---- what must be ---------------------------------------------------------------------------- */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
 static void mix(struct placeworld *w, uint64_t number) {
     w->digest = prng_mix(w->digest + number);
@@ -320,7 +320,7 @@ static bool check_action(struct placeworld *w, const struct place_action *a,
     return true;
 }
 
-/* Nobody runs where no node is. */
+/* Forgets jobs that ran on nodes that are gone. */
 static void forget_lost(struct placeworld *w) {
     for (uint32_t i = 0; i < PLACEREF_JOBS; i++)
         for (uint32_t k = 0; w->jobs[i].runs && k < w->jobs[i].count; k++)

@@ -19,7 +19,7 @@ static char *copy(struct onnxmake *m, const char *s) {
     return p;
 }
 
-/* Room for one more in a list that protobuf-c has as a count and an array. */
+/* Makes space for one more element in a list that protobuf-c stores as a count and an array. */
 static size_t grow(size_t *count) {
     if (*count == ONNXMAKE_MAX) abort();
     return (*count)++;
@@ -257,7 +257,7 @@ static char **words(struct onnxmake *m, const char *list, size_t *count) {
     return out;
 }
 
-/* It declares what its nodes ask their caller for. */
+/* Declares the attributes that the function's nodes take from its caller. */
 static void declare_refs(struct onnxmake *m, Onnx__FunctionProto *f) {
     f->attribute = take(m, 16, sizeof(*f->attribute));
     for (size_t i = 0; i < f->n_node; i++)

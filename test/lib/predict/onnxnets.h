@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Architectures that have been published with their sizes, as their exporters write them; weights
- * have sizes only.
+ * Published architectures with their sizes, as their exporters write them; weights have sizes only.
  */
 #ifndef TEST_LIB_PREDICT_ONNXNETS_H
 #define TEST_LIB_PREDICT_ONNXNETS_H
@@ -11,7 +10,7 @@
 void onnxnets_resnet50(struct onnxmake *m);
 void onnxnets_vgg16(struct onnxmake *m);
 void onnxnets_mobilenet_v2(struct onnxmake *m);
-/* The encoder with its pooler; `sequence` in its input. */
+/* The encoder with its pooler; the sequence length is the named size `sequence`. */
 void onnxnets_bert_base(struct onnxmake *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A module of a device in one go, for tests that may wait.
+ * Loads a device module in one blocking call, for tests that may wait.
  */
 #ifndef TEST_LIB_DEVMODULE_H
 #define TEST_LIB_DEVMODULE_H

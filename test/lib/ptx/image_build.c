@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Only what the readers look at is filled; the layout of the sections is the plainest possible.
+ * Fills only the fields that the readers use; the layout of the sections is the plainest possible.
  */
 #include "test/lib/ptx/image_build.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Builds fatbins and cubins for tests, so that the repository needs to hold no binary. The buffers
- * are the caller's; a failed growth shows in buf.failed.
+ * Builds fatbins and cubins for tests, so that the repository needs no binary files. The caller
+ * owns the buffers; buf.failed reports failed growth.
  */
 #ifndef TEST_LIB_IMAGE_BUILD_H
 #define TEST_LIB_IMAGE_BUILD_H
@@ -16,7 +16,7 @@ enum image_packing { IMAGE_PLAIN, IMAGE_LZ4, IMAGE_ZSTD };
 struct image_entry {
     uint16_t kind; /* 1 PTX, 2 ELF */
     uint32_t target;
-    uint64_t flags; /* besides those of the packing */
+    uint64_t flags; /* flags besides those of the compression */
     enum image_packing packing;
     const void *data;
     size_t bytes;
@@ -37,12 +37,13 @@ struct image_build_kernel {
     uint16_t param_bytes;
     const struct image_param *params;
     size_t param_count;
-    int function, missing; /* it is no kernel; nor is it in this file */
+    /* function: a device function, not a kernel; missing: not in this file */
+    int function, missing;
 };
 
 struct image_build_var {
     const char *name;
-    const void *init; /* NULL: in the section of zeros */
+    const void *init; /* NULL: in .bss (zeros) */
     uint32_t bytes;
     int constant, managed, relocated;
 };
@@ -50,7 +51,7 @@ struct image_build_var {
 /* Appends a cubin for `target` with these kernels. */
 void image_build_cubin(struct buf *out, uint32_t target, const struct image_build_kernel *kernels,
                        size_t count);
-/* And variables. */
+/* The same with variables. */
 void image_build_cubin_vars(struct buf *out, uint32_t target,
                             const struct image_build_kernel *kernels, size_t count,
                             const struct image_build_var *vars, size_t var_count);

@@ -12,7 +12,7 @@
 #include "daemon/device/subgrid/subgrid_slab.h"
 
 #define BYTES_MOST (16u << 20)
-#define PARTS_MOST 24 /* of a launch */
+#define PARTS_MOST 24 /* most parts of a launch */
 
 struct code_module *inparts_load(const struct ptx_module *ptx, const char *text, size_t bytes,
                                  struct code_env *env) {
@@ -42,7 +42,7 @@ static bool names_time(const struct ptx_operand *o) {
     return false;
 }
 
-/* Who is first may make a difference, or when that is. */
+/* True if the result may depend on which thread comes first, or on when it runs. */
 static bool is_a_race(const struct ptx_func *f) {
     for (uint32_t k = 0; k < f->inst_count; k++) {
         const struct ptx_inst *i = &f->insts[k];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Does launches again in parts (daemon/device/subgrid) and holds what they leave in memory to what
- * the whole launch left there. Those whose result hangs on who comes first are left out. Owner: the
- * test. Thread: one.
+ * Repeats launches in parts (daemon/device/subgrid) and compares the resulting memory with the
+ * whole launch's. Skips launches whose result depends on which thread comes first. Owner: the test.
+ * Thread: one.
  */
 #ifndef TEST_LIB_INPARTS_H
 #define TEST_LIB_INPARTS_H
@@ -11,14 +11,14 @@
 
 #include "test/lib/ptx/ptxrun.h"
 
-/* Memory as it was, to be had again. */
+/* A copy of memory, to restore it before the repeated launch. */
 struct inparts {
-    unsigned char *before; /* NULL: this launch is not done again */
+    unsigned char *before; /* NULL: this launch is not repeated */
     size_t bytes;
 };
 
-/* The module of the parts of `ptx`, made of `text`; NULL: no kernel has any, or it does not load.
- */
+/* Loads the module of the parts of `ptx`, compiled from `text`; returns NULL if no kernel has
+ * parts or loading fails. */
 struct code_module *inparts_load(const struct ptx_module *ptx, const char *text, size_t bytes,
                                  struct code_env *env);
 
