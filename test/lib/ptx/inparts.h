@@ -22,11 +22,11 @@ struct inparts {
 struct code_module *inparts_load(const struct ptx_module *ptx, const char *text, size_t bytes,
                                  struct code_env *env);
 
-/* Before a launch of that kernel; the end follows. */
+/* Called before a launch of that kernel; inparts_end follows. */
 void inparts_begin(struct inparts *p, struct ptxrun *r, const struct ptx_func *f,
                    const struct launch_config *config);
-/* It ended with `err`, and `run` runs another. NULL, or what was otherwise in parts. What is in
- * memory is what the whole launch left. */
+/* Called after the launch ended with `err`; `run` runs another launch. Returns NULL, or the
+ * difference that the launch in parts made. Memory holds what the whole launch left. */
 const char *inparts_end(struct inparts *p, struct ptxrun *r, const struct launch_config *config,
                         int err, int (*run)(struct ptxrun *r, const struct launch_config *config));
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Positions of the elements of mma's fragments: row and column of element `i` of a lane, written
- * down once more, shape by shape, from "Parallel Thread Execution ISA", "Matrix Fragments for mma".
- * For tests in C, and for the host's model of random programs in C++.
+ * Positions of the elements of mma's fragments: row and column of element `i` of a lane. Written
+ * independently of the device, shape by shape, from "Parallel Thread Execution ISA", "Matrix
+ * Fragments for mma". For tests in C, and for the host model of random programs in C++.
  */
 #ifndef TEST_LIB_MATRIXPLACE_H
 #define TEST_LIB_MATRIXPLACE_H
@@ -51,7 +51,7 @@ PLACE(a_b1_256, i < 32 || (i >= 64 && i < 96) ? g : g + 8, t * 32 + (i & 31) + (
 PLACE(b_b1_256, t * 32 + (i & 31) + (i >= 32 ? 128 : 0), g)
 PLACE(c_16, i < 2 ? g : g + 8, t * 2 + (i & 1))
 PLACE(c_8, g, t * 2 + (i & 1))
-/* m8n8k4 of f16: lanes 4q to 4q + 3 and 16 more hold product q. */
+/* m8n8k4 of f16: lanes 4q to 4q + 3 and lanes 16 above them hold product q. */
 PLACE(quad_a_row, lane % 4 + (lane < 16 ? 0 : 4), i)
 PLACE(quad_a_col, i + (lane < 16 ? 0 : 4), lane % 4)
 PLACE(quad_b_row, lane % 4, i + (lane < 16 ? 0 : 4))

@@ -22,7 +22,7 @@ static double small_float(uint64_t v, int exponent_bits, int mantissa_bits, bool
              : sign * ldexp(m, 1 - bias - mantissa_bits);
 }
 
-/* Every pattern is a number. */
+/* Every bit pattern is a number: the format has no infinity and no NaN. */
 static double tiny_float(uint64_t v, int exponent_bits, int mantissa_bits) {
     int bias = (1 << (exponent_bits - 1)) - 1,
         e = (int)(v >> mantissa_bits) & ((1 << exponent_bits) - 1);
@@ -61,7 +61,7 @@ static uint64_t f16_of(float x) {
     int place = e - 11 > -24 ? e - 11 : -24;
     double rounded = nearbyint(ldexp(m, e - place)); /* in units of 2^place */
     if (ldexp(rounded, place) >= 65520) return sign | 0x7c00;
-    for (uint64_t v = 0; v < 0x7c00; v += 0x400) /* its exponent */
+    for (uint64_t v = 0; v < 0x7c00; v += 0x400) /* v has the exponent of an f16 */
         for (double u = ldexp(rounded, place); u < small_float(v + 0x400, 5, 10, true);)
             return sign | (v + (uint64_t)((u - small_float(v, 5, 10, true)) /
                                           (v ? ldexp(1, (int)(v >> 10) - 25) : 0x1p-24)));
@@ -75,13 +75,14 @@ uint64_t matrixref_bits(enum matrixref_kind kind, double d, float f) {
     case F32: memcpy(&v, &f, sizeof(f)); return f != f ? 0x7fffffff : v;
     default:
         memcpy(&v, &d, sizeof(d));
-        return d != d ? 0xfff8000000000000 : v; /* what real_nan64 gives */
+        return d != d ? 0xfff8000000000000 : v; /* the NaN that real_nan64 gives */
     }
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Subnormals count as what they are written as. fp8 goes through f16 but in wgmma. */
+/* Subnormals count with the exponent they are encoded with. fp8 is converted to f16 first,
+ * except by wgmma. */
 static int exponent_of(enum matrixref_kind kind, bool group, double v) {
     const int least = kind == BF16 || kind == TF32 || kind == F32 ? -126
                       : kind == E4M3 && group                     ? -6
@@ -89,8 +90,8 @@ static int exponent_of(enum matrixref_kind kind, bool group, double v) {
     return ilogb(v) > least ? ilogb(v) : least;
 }
 
-/* Towards zero, to `bits` places behind the first, or to those of a subnormal f32; `odd`: the last
- * of them is set if something was lost. */
+/* Rounds towards zero to `bits` bits after the leading one, or to the last place of a subnormal
+ * f32. `odd`: sets the last bit if any lower bit was set. */
 static float cut(double v, int bits, bool odd) {
     if (v == 0 || fabs(v) >= 0x1p128) return v == 0 ? 0 : copysignf(INFINITY, (float)v);
     int place = ilogb(v) - bits;
@@ -126,7 +127,7 @@ float matrixref_sum(const struct matrixref_form *f, double c, const double *x, c
     const bool halves = f->d == F16;
     double part_x[64], part_y[64], sum = 0;
     if (matrixref_widths[f->a] != 8 || f->group) return added(f, c, x, y, count);
-    for (unsigned half = 0; half < 2; half++) { /* of each four values two */
+    for (unsigned half = 0; half < 2; half++) { /* two of each four values */
         for (unsigned k = 0; k < count / 2; k++) {
             part_x[k] = x[k / 2 * 4 + half * 2 + k % 2];
             part_y[k] = y[k / 2 * 4 + half * 2 + k % 2];
@@ -134,7 +135,7 @@ float matrixref_sum(const struct matrixref_form *f, double c, const double *x, c
         sum = added(f, sum, part_x, part_y, count / 2);
         if (halves) sum = matrixref_value(F16, f16_of((float)sum));
     }
-    sum += c; /* of two f16, exact; of two f32, rounded below */
+    sum += c; /* exact for two f16; rounded down for two f32 */
     return (float)sum;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements of matrices: bits, values, and random ones, for tests of what multiplies and moves them.
+ * Elements of matrices: conversions between bits and values, and random elements, for tests of
+ * instructions that multiply and move matrices.
  */
 #ifndef TEST_LIB_MATRIXREF_H
 #define TEST_LIB_MATRIXREF_H
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Those of 6 and 4 bits are in bytes, as mma has them, but for the last. */
+/* Formats of 6 and 4 bits occupy a byte each, as in mma, except for the last kind. */
 enum matrixref_kind {
     F16,
     BF16,
@@ -32,12 +33,12 @@ enum matrixref_kind {
 extern const uint32_t matrixref_widths[]; /* in bits */
 extern const char *const matrixref_names[];
 
-double matrixref_value(enum matrixref_kind kind, uint64_t v); /* v: its bits */
-/* Of a sum: `f` in f16 and f32, `d` in f64; NaNs as the software GPU writes them. */
+double matrixref_value(enum matrixref_kind kind, uint64_t v); /* v: the element's bits */
+/* The bits of a sum: `f` for f16 and f32, `d` for f64. NaNs are as the software GPU writes them. */
 uint64_t matrixref_bits(enum matrixref_kind kind, double d, float f);
 
-/* How c + x[0] * y[0] + ... is added: everything that is added at once is cut off below its largest
- * exponent. `group`: by wgmma. */
+/* How c + x[0] * y[0] + ... is added: terms that are added at once are truncated below the
+ * largest exponent among them. `group`: by wgmma. */
 struct matrixref_form {
     enum matrixref_kind d, a, b, c;
     bool group;
@@ -46,7 +47,7 @@ float matrixref_sum(const struct matrixref_form *f, double c, const double *x, c
                     unsigned count);
 
 uint64_t matrixref_dice(void);
-/* Of every kind of bits; `tame`: numbers whose sums are near one another. */
+/* Random bits of every kind; `tame`: numbers of similar size, so that sums do not cancel. */
 uint64_t matrixref_random(enum matrixref_kind kind, bool tame);
 
 #endif

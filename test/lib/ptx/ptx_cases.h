@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions to be judged one at a time: a frame is a module with a line "//case", in whose place
- * each of them is put.
+ * Tests instructions one at a time: a frame is a module with a line "//case", which is replaced by
+ * the instruction.
  */
 #ifndef TEST_LIB_PTX_CASES_H
 #define TEST_LIB_PTX_CASES_H
@@ -9,17 +9,17 @@
 #include <stddef.h>
 
 struct ptx_frame {
-    char *before, *after; /* owned */
+    char *before, *after; /* malloc'd */
 };
 
-/* 0, or -1: no such file, or it has no such line. */
+/* Returns 0, or -1 if there is no such file or it has no such line. */
 int ptx_frame_read(struct ptx_frame *f, const char *path);
 void ptx_frame_finish(struct ptx_frame *f);
 
-/* The frame around `text`, malloc'd. */
+/* The frame with `text` in place of the case line, malloc'd. */
 char *ptx_frame_text(const struct ptx_frame *f, const char *text);
 
-/* The result of ptx_parse for the frame around `text`. */
+/* The result of ptx_parse for the frame with `text`. */
 int ptx_frame_parse(const struct ptx_frame *f, const char *text, char *why, size_t why_bytes);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
-/* NULL, or what is wrong. Reads every byte that the module says is there. */
+/* Returns NULL, or what is wrong. Reads every byte that the module refers to. */
 const char *ptx_check(const struct ptx_module *m);
 
 #endif

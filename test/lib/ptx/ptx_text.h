@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parsing in tests: text goes through memory of exactly its length, so that a sanitizer sees any
- * read beyond it, and what is accepted must pass ptx_check.
+ * Parsing in tests: the text is copied to memory of exactly its length, so that a sanitizer sees
+ * any read beyond it. Modules that are accepted must pass ptx_check.
  */
 #ifndef TEST_LIB_PTX_TEXT_H
 #define TEST_LIB_PTX_TEXT_H
@@ -16,10 +16,10 @@
  * complains. */
 int ptx_text_parse(const char *text, size_t bytes, struct ptx_module **m, char *why);
 
-/* A module from PTX_TEXT_HEAD and `text`; aborts with the message when it is refused. */
+/* A module from PTX_TEXT_HEAD and `text`; aborts with the message when the parser rejects it. */
 struct ptx_module *ptx_text_module(const char *text);
 
-/* The only function of a module whose body is `body`; the module is the caller's. */
+/* The only function of a module whose body is `body`; the caller frees the module. */
 struct ptx_func *ptx_text_func(const char *body, struct ptx_module **m);
 
 /* A whole file, malloc'd; aborts when it cannot be read. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See ptxrandom.h. A program is made in four steps: operations with their destinations and branch
- * targets, what is surely written before each of them, sources out of that, and the text.
+ * targets, the registers that are surely written before each of them, sources chosen from those,
+ * and the text.
  */
 #include "test/lib/ptx/ptxrandom.h"
 
@@ -21,45 +22,45 @@ enum kind {
     FRESH, /* a number that depends on the lane, for each destination */
     ARITH,
     CVT,
-    COPY, /* of 128 bits */
+    COPY, /* copies of 128-bit registers */
     SELP,
     SETP,
     SETP_PAIR,
     SETP_SINK,
-    LOGIC, /* of predicates */
+    LOGIC, /* logic on predicates */
     PACK,
     UNPACK,
     LOAD,
     STORE,
     ATOM,
-    SHFL, /* SHFL, VOTE, MATCH, ELECT: a lane with itself */
+    SHFL, /* SHFL, VOTE, MATCH, ELECT: a lane exchanges with itself */
     VOTE,
     MATCH,
     ELECT,
     CALL,
     BRA,
-    LOOP, /* back, while there is fuel */
+    LOOP, /* jumps back while the lane has fuel */
     TABLE,
     LEAVE,
     KINDS
 };
 
-/* One in so many operations. */
+/* Relative frequency of each kind of operation. */
 static const uint8_t kind_weight[KINDS] = {10, 22, 8, 3, 6, 8, 5, 4, 5, 5, 5, 9,
                                            16, 3,  4, 3, 3, 3, 4, 9, 3, 4, 1};
 
 #define OPS_MAX 160
 #define REGS_MAX 256
-#define FUEL 14 /* jumps back of a lane */
+#define FUEL 14 /* backward jumps that a lane may make */
 
 struct op {
-    uint8_t kind, width, memory, sub; /* memory: width in memory; sub: which of a kind's forms */
-    uint8_t to, from;                 /* CVT: types, which may be narrower than the registers */
+    uint8_t kind, width, memory, sub; /* memory: width in memory; sub: the variant of the kind */
+    uint8_t to, from;                 /* types of CVT; may be narrower than the registers */
     uint8_t def_count, use_count;
-    int16_t def[4], use[4]; /* registers; -1 in def: the sink */
+    int16_t def[4], use[4]; /* registers; -1 in def: the result is discarded */
     uint8_t def_width[4], use_width[4];
     int16_t guard;           /* -1: none */
-    bool guarded, neg, temp; /* temp: the address is in a register that dies here */
+    bool guarded, neg, temp; /* temp: the address is in a register that is not used afterwards */
     uint32_t imm, offset;
     int16_t target[4];
 };
@@ -69,7 +70,8 @@ struct ptxrandom {
     uint32_t op_count, reg_count, limit[WIDTHS];
     uint8_t width[REGS_MAX];
     struct op ops[OPS_MAX];
-    uint64_t written[OPS_MAX + 1][REGS_MAX / 64]; /* surely, before each operation */
+    /* registers surely written before each operation */
+    uint64_t written[OPS_MAX + 1][REGS_MAX / 64];
     size_t len;
     char text[PTXRANDOM_TEXT];
 };
@@ -91,8 +93,8 @@ static enum kind draw_kind(struct ptxrandom *p) {
     return (enum kind)k;
 }
 
-/* A register to write: mostly a new one, so that lives are short; under a guard mostly one whose
- * old value some lanes keep. */
+/* Chooses a destination register: mostly a new one, so that lifetimes are short. Under a guard
+ * it is mostly one whose old value some lanes keep. */
 static int16_t draw_def(struct ptxrandom *p, uint32_t width, bool guarded) {
     uint32_t have = 0, fresh = draw(p, 4);
     for (uint32_t r = 0; r < p->reg_count; r++)
@@ -107,7 +109,7 @@ static int16_t draw_def(struct ptxrandom *p, uint32_t width, bool guarded) {
 }
 
 static void add_def(struct ptxrandom *p, struct op *o, uint32_t width) {
-    for (;;) { /* destinations of one instruction differ */
+    for (;;) { /* destinations of one instruction must differ */
         int16_t r = draw_def(p, width, o->guarded);
         bool twice = false;
         for (uint32_t k = 0; k < o->def_count; k++)
@@ -132,14 +134,14 @@ static void add_uses(struct op *o, uint32_t width, uint32_t count) {
         add_use(o, width);
 }
 
-/* Memory: `count` elements of up to the registers' width, at an address that fits them. */
+/* Memory access: `count` elements of up to the register's width, at an address aligned for them. */
 static uint32_t draw_memory(struct ptxrandom *p, struct op *o) {
     o->width = (uint8_t)(H + draw(p, 4));
     o->memory = (uint8_t)(draw(p, 3) || o->width == Q ? o->width : B + draw(p, o->width - B + 1u));
     uint32_t count = o->memory == Q || draw(p, 2) ? 1 : o->memory == D ? 2 : 2u << draw(p, 2);
     uint32_t bytes = count * width_bytes[o->memory];
     o->offset = draw(p, PTXRANDOM_LANE_BYTES / bytes) * bytes;
-    o->sub = (uint8_t)draw(p, 2); /* signed */
+    o->sub = (uint8_t)draw(p, 2); /* signed or unsigned */
     o->temp = draw(p, 2);
     return count;
 }
@@ -160,9 +162,9 @@ static void draw_moves(struct ptxrandom *p, struct op *o) {
     case ATOM:
         o->width = o->memory = (uint8_t)(W + draw(p, 3));
         o->offset = draw(p, PTXRANDOM_LANE_BYTES / 16) * 16;
-        o->sub = o->width < Q && draw(p, 2); /* red */
+        o->sub = o->width < Q && draw(p, 2); /* red or atom */
         if (!o->sub) add_def(p, o, o->width);
-        add_uses(o, o->width, o->width == Q ? 2 : 1); /* they are compared and exchanged */
+        add_uses(o, o->width, o->width == Q ? 2 : 1); /* operands to compare and to exchange */
         break;
     default: /* PACK, UNPACK */
         o->width = (uint8_t)(W + draw(p, 3));
@@ -206,7 +208,7 @@ static void draw_jumps(struct ptxrandom *p, struct op *o, uint32_t at) {
         add_use(o, W);
         break;
     default:
-        o->guarded = true; /* LEAVE: some stay */
+        o->guarded = true; /* LEAVE: some lanes stay */
         o->sub = (uint8_t)draw(p, 2);
         break;
     }
@@ -286,7 +288,7 @@ static void find_written(struct ptxrandom *p) {
 /* ---- sources ------------------------------------------------------------------------------------
  */
 
-/* A register of `width` that is written before `at`, of late if possible; -1: there is none. */
+/* A register of `width` that is written before `at`, preferably recently; -1: there is none. */
 static int16_t draw_source(struct ptxrandom *p, uint32_t at, uint32_t width) {
     int16_t all[REGS_MAX];
     uint32_t n = 0;
@@ -308,8 +310,8 @@ static void draw_sources(struct ptxrandom *p, uint32_t at) {
     if (o->kind == LEAVE && o->guard < 0) lacks = true;
     if (!lacks) return;
     o->use_count = 0;
-    o->kind = FRESH; /* whatever the targets were, to go on is sound: fewer paths */
-    for (uint32_t k = 0; k + 1 < o->def_count; k++) /* it becomes several instructions */
+    o->kind = FRESH; /* falling through is sound whatever the targets were: it only removes paths */
+    for (uint32_t k = 0; k + 1 < o->def_count; k++) /* expands to several instructions */
         if (o->def[k] == o->guard) o->guard = -1;
 }
 
@@ -332,7 +334,7 @@ static void put_reg(struct ptxrandom *p, int16_t r) {
         put(p, "%s%d", width_prefix[p->width[r]], r);
 }
 
-/* "{a, b, ...}", or one register alone. */
+/* "{a, b, ...}", or a single register without braces. */
 static void put_regs(struct ptxrandom *p, const int16_t *regs, uint32_t count) {
     if (count > 1) put(p, "{");
     for (uint32_t k = 0; k < count; k++) {
@@ -671,7 +673,7 @@ static void model_compute(struct lane *l, const struct op *o) {
     }
 }
 
-/* The operation after `at`; op_count: the lane has ended. */
+/* The index of the operation after `at`; op_count: the lane has ended. */
 static uint32_t model_step(struct lane *l, uint32_t at) {
     const struct op *o = &l->p->ops[at];
     bool on = o->guard < 0 || (l->regs[o->guard] != 0) != o->neg;

@@ -26,7 +26,7 @@ static void die(const char *what, const char *why) {
     abort();
 }
 
-/* Memory of its own pages, ending at a page's end, so that a stray host access may crash. */
+/* Allocates pages whose end is the block's end, so that a stray host access may crash. */
 static unsigned char *take_block(struct ptxrun *r, size_t bytes, size_t align) {
     if (r->block_count == sizeof(r->blocks) / sizeof(r->blocks[0])) die("alloc", "too many");
     size_t room = (bytes + 2 * 4096 + 4095) & ~(size_t)4095;
@@ -94,7 +94,7 @@ void ptxrun_each(const char *stem, void (*fn)(struct ptxrun *r)) {
     static const char *const builds[] = {"base", "v3", "v4"};
     for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
-        if (strcmp(isa_name(), builds[b]) != 0) continue; /* not this processor's */
+        if (strcmp(isa_name(), builds[b]) != 0) continue; /* not supported by this processor */
         for (size_t v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
             char path[128];
             snprintf(path, sizeof(path), "build/data/ptx/%s.%s.ptx", stem, variants[v]);
@@ -187,7 +187,7 @@ static int run_config(struct ptxrun *r, const struct launch_config *config) {
     return r->result.err;
 }
 
-/* Where it is known what the launch touches it may touch nothing else. */
+/* Launches whose accesses are known may access nothing else. */
 static int run_watched(struct ptxrun *r, const struct ptx_func *f, struct launch_config *config) {
     struct dev_launch launch = {.shared_bytes = config->shared_bytes,
                                 .params = config->params,

@@ -54,7 +54,7 @@ static bool gives_numbers(const struct dev_texture *t) {
     return is_float(t) || (t->normalized_values && channel_bytes(t) < 4);
 }
 
-/* A channel's raw value and, where it is a number, that. */
+/* A channel's raw value and, for numeric formats, its number. */
 static void channel(const struct dev_texture *t, const unsigned char *at, int k, int64_t *raw,
                     double *number) {
     uint32_t bytes = channel_bytes(t);
@@ -76,13 +76,13 @@ static void channel(const struct dev_texture *t, const unsigned char *at, int k,
         *number = *number <= 0.04045 ? *number / 12.92 : pow((*number + 0.055) / 1.055, 2.4);
 }
 
-/* The value of an element of the border's colour, as measured on an H200. */
+/* The value of a border-colour element, as measured on an H200. */
 static uint32_t border_channel(const struct dev_texture *t, int k) {
     const float v = t->linear ? 0 : t->border[k];
     const uint32_t bytes = channel_bytes(t);
     if (t->format == CU_AD_FORMAT_HALF) {
         const uint32_t sign = v < 0 ? 0x8000 : 0;
-        uint32_t below = 0, most = 0x7bff; /* the largest that is not beyond it */
+        uint32_t below = 0, most = 0x7bff; /* the largest value that is not above it */
         while (below < most) {
             const uint32_t middle = (below + most + 1) / 2;
             if (matrixref_value(F16, middle) <= fabs((double)v))
@@ -92,7 +92,7 @@ static uint32_t border_channel(const struct dev_texture *t, int k) {
         }
         return sign | below;
     }
-    if (!gives_numbers(t) || bytes == 4) return bits_of(v); /* the low bytes of the number */
+    if (!gives_numbers(t) || bytes == 4) return bits_of(v); /* the low bytes of the value */
     const float most = (float)((1 << (8 * bytes - is_signed(t))) - 1);
     const float least = is_signed(t) ? -1 : 0, in = v < least ? least : v > 1 ? 1 : v;
     const volatile float product = fabsf(in) * most;
@@ -129,7 +129,7 @@ static struct textureref_value value(const struct dev_texture *t, const unsigned
     return v;
 }
 
-/* ---- which elements -------------------------------------------------------------------------- */
+/* ---- addressing ------------------------------------------------------------------------------ */
 
 static uint32_t size_at(const struct dev_texture_level *l, uint32_t axis) {
     return axis == 0 ? l->width : axis == 1 ? l->height : l->depth;
@@ -139,10 +139,10 @@ static int mode_at(const struct dev_texture *t, uint32_t axis) {
     int mode = t->address_mode[axis];
     if (t->linear) return CU_TR_ADDRESS_MODE_BORDER;
     if (t->normalized_coords || mode == CU_TR_ADDRESS_MODE_BORDER) return mode;
-    return CU_TR_ADDRESS_MODE_CLAMP; /* the others need normalised coordinates */
+    return CU_TR_ADDRESS_MODE_CLAMP; /* the other modes need normalised coordinates */
 }
 
-/* The element that index i of n means; -1: beyond the border. */
+/* The element that index i selects among n; -1: the border. */
 static int64_t index_in(int mode, int64_t i, int64_t n) {
     if (mode == CU_TR_ADDRESS_MODE_BORDER) return i < 0 || i >= n ? -1 : i;
     if (mode == CU_TR_ADDRESS_MODE_CLAMP) return i < 0 ? 0 : i > n - 1 ? n - 1 : i;
@@ -165,7 +165,7 @@ static const unsigned char *element_at(const struct dev_texture *t,
                                               at[0] * textureref_element_bytes(t));
 }
 
-/* x of the formulas: in elements. */
+/* x of the formulas, in elements. */
 static long double scaled(const struct dev_texture *t, const struct textureref_place *p,
                           uint32_t axis, uint32_t n) {
     long double x = (long double)p->at[axis];
@@ -271,7 +271,7 @@ bool textureref_same(const struct textureref_value *want, uint32_t got) {
     return fabsl((long double)f - want->number) <= most * 1.0001L + want->error;
 }
 
-/* "Cubemap Textures", the table. */
+/* The table of "Cubemap Textures" in the guide. */
 uint32_t textureref_face(const float d[3], float at[2]) {
     float ax = fabsf(d[0]), ay = fabsf(d[1]), az = fabsf(d[2]), m, s, t;
     uint32_t face;
@@ -290,7 +290,7 @@ uint32_t textureref_face(const float d[3], float at[2]) {
     return face;
 }
 
-/* ---- anything -------------------------------------------------------------------------------- */
+/* ---- random inputs --------------------------------------------------------------------------- */
 
 void textureref_fill(void *memory, uint64_t bytes) {
     for (uint64_t k = 0; k + 4 <= bytes; k += 4) {
@@ -335,7 +335,7 @@ void textureref_random(struct dev_texture *t, uint32_t dims, bool layers, bool c
         l->pitch = (w * textureref_element_bytes(t) + 31) / 32 * 32;
         l->slice = l->pitch * h;
         at += l->slice * d;
-        if (at > end) { /* as many as fit: the first always does */
+        if (at > end) { /* as many levels as fit: the first always does */
             t->level_count = (uint8_t)k;
             break;
         }

@@ -13,16 +13,16 @@
 #include "daemon/device/device_textures.h"
 
 struct textureref_place {
-    uint32_t dims; /* of a layer */
-    bool whole;    /* element numbers */
+    uint32_t dims; /* dimensions of a layer */
+    bool whole;    /* coordinates are element numbers */
     float at[3];
     int32_t element[3], offset[3];
     uint32_t slice;
-    float level; /* before bias and bounds, which `biased` asks for */
+    float level; /* level before bias and clamping, which `biased` enables */
     bool biased;
 };
 
-/* A register: these bits, or a number rounded to a float, give or take what sums lose. */
+/* A result register: exact bits, or a number rounded to float within the error of its sums. */
 struct textureref_value {
     bool exact;
     uint32_t bits;
@@ -36,15 +36,15 @@ void textureref_gather(const struct dev_texture *t, const struct textureref_plac
                        struct textureref_value out[4]);
 bool textureref_same(const struct textureref_value *want, uint32_t got);
 
-/* The face of a cube and the place on it. */
+/* The face of a cube and the position on it. */
 uint32_t textureref_face(const float d[3], float at[2]);
 
-/* Any description of a texture in `room` bytes at `memory`, for `dims` dimensions of a layer. */
+/* A random texture description in `room` bytes at `memory`, with `dims` dimensions per layer. */
 void textureref_random(struct dev_texture *t, uint32_t dims, bool layers, bool cube, void *memory,
                        uint64_t room);
-/* A coordinate: mostly near the texture, often at edges and middles, sometimes anything. */
+/* A random coordinate: mostly near the texture, often at edges and centres, sometimes anywhere. */
 float textureref_coordinate(const struct dev_texture *t, uint32_t axis);
-/* Numbers like those in memory: mostly tame floats. */
+/* Fills memory with values that are mostly floats of moderate size. */
 void textureref_fill(void *memory, uint64_t bytes);
 
 uint32_t textureref_element_bytes(const struct dev_texture *t);

@@ -60,7 +60,7 @@ bool watched_harmless(const struct watched *w) {
     return true;
 }
 
-/* What is in both. */
+/* Adds the intersection of both. */
 static void add_common(struct ranges **to, const struct ranges *a, const struct ranges *b) {
     for (uint32_t i = 0; i < a->count; i++)
         for (uint32_t k = 0; k < b->count; k++) {

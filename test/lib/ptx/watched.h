@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Holds launches to what daemon/device/touch says of them: they see no other memory than that, so
- * that whatever else they touch is an illegal address; and what they changed of it is looked for
- * elsewhere.
+ * Holds launches to the accesses that daemon/device/touch predicts: only the predicted memory is
+ * mapped for them, so that any other access is an illegal address. Writes outside the predicted
+ * ranges are found by comparing memory before and after.
  */
 #ifndef TEST_LIB_WATCHED_H
 #define TEST_LIB_WATCHED_H
@@ -15,31 +15,32 @@
 
 struct watched {
     bool known;
-    char why[256]; /* it is not */
+    char why[256]; /* the reason why the launch is not watched */
     bool reads_all, reads_variables;
     struct ranges *reads, *writes;
-    const struct ranges *all; /* a launch's that is being watched */
-    unsigned char *before;    /* what is in those */
+    const struct ranges *all; /* ranges of the launch being watched */
+    unsigned char *before;    /* contents of those ranges before the launch */
 };
 
-/* Whether one more launch of this process is to be: the first SALUS_TEST_WATCHED are, 40 by
- * default; some take as long to look at as a hundred take to run. */
+/* True if this process may watch another launch: it watches the first SALUS_TEST_WATCHED, 40 by
+ * default. Some launches take as long to watch as a hundred to run. */
 bool watched_wanted(void);
 
-/* watched_finish follows. */
+/* Analyses a launch; watched_finish follows. */
 void watched_look(struct watched *w, const struct ptx_func *f, const struct dev_launch *launch);
 void watched_finish(struct watched *w);
 
-/* It could be done again: it reads nothing of what it writes. */
+/* True if the launch can be repeated: it reads nothing that it writes. */
 bool watched_harmless(const struct watched *w);
 
-/* Those of `all` that it may touch; `variables` are where those of the module lie. The caller's;
- * `all` stays until watched_end. */
+/* Returns those ranges of `all` that the launch may touch; `variables` are the ranges of the
+ * module's variables. The caller frees the result; `all` must stay until watched_end. */
 struct ranges *watched_begin(struct watched *w, const struct ranges *all,
                              const struct ranges *variables);
-/* It ran. False: it wrote elsewhere, to `*at`. */
+/* Called after the launch. False: it wrote outside its ranges, at `*at`. */
 bool watched_end(const struct watched *w, uint64_t *at);
-/* What is there now is what there was; `keep`: what is there now is to be. */
+/* Restores the memory from before the launch; `keep`: makes the current contents the ones to
+ * restore. */
 void watched_keep(struct watched *w);
 bool watched_same(const struct watched *w, uint64_t *at);
 

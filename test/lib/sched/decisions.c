@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The events are given to a scheduler of our own, which is asked after each step who has a turn.
+ * Replays the events in a scheduler and asks it after each step which jobs have a turn.
  */
 #include "test/lib/sched/decisions.h"
 
@@ -16,12 +16,12 @@
 #include "daemon/sched/record/notation.h"
 #include "daemon/sched/state.h"
 
-#define EVENTS 64u /* of a step */
+#define EVENTS 64u /* most events of a step */
 
-struct seen { /* of a job */
+struct seen { /* state of a job as seen so far */
     bool turn, boundary, left;
-    uint32_t open;    /* operations */
-    uint64_t done_ns; /* when the latest one ended */
+    uint32_t open;    /* operations in flight */
+    uint64_t done_ns; /* completion time of the latest one */
 };
 
 struct reader {

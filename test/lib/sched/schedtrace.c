@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From text to events, from actions to text.
+ * Converts text to events and actions to text.
  */
 #include "test/lib/sched/schedtrace.h"
 

@@ -13,7 +13,7 @@
 /* Runs the script; the trace is malloc'ed. Ends the test when a step breaks an invariant. */
 char *schedtrace_run(struct sched *s, const char *script);
 
-/* For Criterion's tests: the script's trace is this one. */
+/* Criterion assertion: the script yields this trace. */
 #define SCHEDTRACE_EXPECT(s, script, trace)                                  \
     do {                                                                     \
         char *schedtrace_got = schedtrace_run(s, script);                    \

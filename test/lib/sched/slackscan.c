@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slack's rule as one reads it: each best-effort job in turn is asked whether its operation may go.
+ * The plain rule of the slack policy: checks for each best-effort job in turn whether its operation
+ * may be launched.
  */
 #include "test/lib/sched/slackscan.h"
 
@@ -8,26 +9,29 @@
 #include "daemon/sched/policy/forecast.h"
 #include "daemon/sched/policy/holding.h"
 
-#define LEAD_NS 10000u   /* a stream has its next kernel so long before it runs dry */
-#define HOST_NS 50000u   /* between two launches of a host that does not wait */
-#define LATE_PART 50u    /* a late request's slack is divided by */
-#define PROMPT_MILLI 10  /* of a request: a shorter pause before it is none */
-#define STEADY_MILLI 950 /* of a job's requests: when so many come promptly, none is late */
+#define LEAD_NS 10000u  /* a stream has its next kernel this long before it runs dry */
+#define HOST_NS 50000u  /* longest time between two launches of a host that does not wait */
+#define LATE_PART 50u   /* divisor of the slack of a late request */
+#define PROMPT_MILLI 10 /* share of the request's time: a shorter pause before it counts as none \
+                         */
+/* share of a job's requests without a pause, above which none counts as late */
+#define STEADY_MILLI 950
 
 struct job {
-    struct forecast sequence;  /* high-priority: the kernels of its request */
-    struct forecast_use takes; /* best-effort: the kernel that the device is at for it */
-    uint64_t spent_ns;         /* of the request's slack */
-    uint64_t until_ns;         /* when what it has on the device will be over */
-    uint32_t prompt_milli;     /* of its requests that came without a pause, a mean that follows */
-    bool open;                 /* a request is there */
+    struct forecast sequence;  /* high-priority job: the kernels of its request */
+    struct forecast_use takes; /* best-effort job: the resources of its current kernel */
+    uint64_t spent_ns;         /* part of the request's slack that is spent */
+    uint64_t until_ns;         /* expected end of the job's work on the device */
+    uint32_t prompt_milli;     /* moving mean of the share of requests that came without a pause */
+    bool open;                 /* a request is open */
     bool late;
     struct arrival arrival;
 };
 
 struct slack {
-    struct forecast_use heads; /* the kernels that best-effort jobs are at, together: those queued
-                                  behind take nothing yet */
+    /* resources of the best-effort jobs' current kernels together; queued kernels use nothing
+     * yet */
+    struct forecast_use heads;
     struct holding holding;
 };
 
@@ -35,8 +39,8 @@ static struct job *job_of(const struct sched_state *st, uint32_t job) {
     return (struct job *)st->own.jobs + job;
 }
 
-/* ---- what is on the device ---------------------------------------------------------------------
- */
+/* ---- work on the device
+ * ------------------------------------------------------------------------ */
 
 static struct forecast_use takes(const struct sched_state *st, uint32_t job) {
     const struct sched_op *o = state_device_kernel(st, job);
@@ -44,7 +48,7 @@ static struct forecast_use takes(const struct sched_state *st, uint32_t job) {
     return forecast_use(&o->kernel, o->kernel.mean_ns, st->sms);
 }
 
-/* The device may be at another kernel of the job. */
+/* Updates the kernel of the job that the device may be executing. */
 static void moved(const struct sched_state *st, uint32_t job) {
     struct slack *s = st->own.policy;
     struct forecast_use *old = &job_of(st, job)->takes, new = takes(st, job);
@@ -58,8 +62,8 @@ static void moved(const struct sched_state *st, uint32_t job) {
 /* ---- whether a kernel may go -------------------------------------------------------------------
  */
 
-/* A request is there: something of it is on the device, or is about to be, for its host is only
- * between two launches. */
+/* True if a request is open and has work on the device, or its host is only between two
+ * launches. */
 static bool between(const struct sched_state *st, const struct job *j) {
     return j->open && forecast_more(&j->sequence) && st->now_ns < j->sequence.since_ns + HOST_NS;
 }
@@ -72,7 +76,7 @@ static bool busy(const struct sched_state *st) {
     return false;
 }
 
-/* By which the kernel is reckoned to delay the job's request. */
+/* The time by which the kernel is expected to delay the job's request. */
 static uint64_t delay_ns(const struct sched_state *st, const struct job *j,
                          const struct forecast_use *one) {
     const struct slack *s = st->own.policy;
@@ -84,7 +88,7 @@ static uint64_t allowed_ns(const struct sched_state *st, uint32_t job) {
     return job_of(st, job)->late ? ns / LATE_PART : ns;
 }
 
-/* It has its slots beside what runs, and every request that is there can afford it. */
+/* True if the kernel fits beside the running ones and every open request can afford it. */
 static bool fits(const struct sched_state *st, uint32_t op) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -99,7 +103,7 @@ static bool fits(const struct sched_state *st, uint32_t op) {
     return true;
 }
 
-/* The next request of the job is expected, and not there. */
+/* True if the job's next request is expected and has not come. */
 static bool is_foreseen(const struct sched_state *st, uint32_t job) {
     const struct arrival *a = &job_of(st, job)->arrival;
     return st->config->foresee && !job_of(st, job)->open && a->next_ns + a->error_ns > st->now_ns;
@@ -111,7 +115,7 @@ static bool any_foreseen(const struct sched_state *st) {
     return false;
 }
 
-/* The kernel would delay a request that is foreseen by more than its slack. */
+/* True if the kernel would delay an expected request by more than its slack. */
 static bool is_held(const struct sched_state *st, uint32_t op) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -165,7 +169,8 @@ static uint32_t next(const struct sched_state *st) {
     return SCHED_NONE;
 }
 
-/* When a stream is about to run dry, or a request turns out to wait for its host. */
+/* The time at which a stream is about to run dry, or at which a request turns out to wait for
+ * its host. */
 static uint64_t wake(const struct sched_state *st) {
     const struct slack *s = st->own.policy;
     const struct classes *c = &st->classes;
@@ -190,10 +195,10 @@ static uint64_t wake(const struct sched_state *st) {
     return at;
 }
 
-/* ---- what happens ------------------------------------------------------------------------------
- */
+/* ---- events
+ * ------------------------------------------------------------------------------------ */
 
-/* Of a job that never pauses, a request without a pause before it is no sign of a queue. */
+/* For a job that never pauses, a request without a pause before it does not indicate a queue. */
 static void open_request(const struct sched_state *st, uint32_t job) {
     const struct sched_job *r = &st->jobs[job];
     struct job *j = job_of(st, job);
@@ -206,8 +211,8 @@ static void open_request(const struct sched_state *st, uint32_t job) {
     if (st->config->foresee) arrival_came(&j->arrival, r->request_at_ns);
 }
 
-/* Every request that is there pays for a best-effort kernel, also for one that no request was asked
- * about because none was there when it was let through. */
+/* Charges every open request for a best-effort kernel, even a kernel that was launched when no
+ * request was open. */
 static void charge(const struct sched_state *st, const struct forecast_use *one) {
     for (uint32_t i = 0; i < st->classes.high_count; i++) {
         struct job *j = job_of(st, st->classes.high[i]);

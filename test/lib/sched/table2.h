@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Table 2 of the Orion paper (section 3.2): two kernels alone, and how much faster each pair of
- * them ends side by side than one after the other. What the simulator's contention is calibrated
- * on.
+ * Table 2 of the Orion paper (section 3.2): two kernels alone, and the speedup of running each pair
+ * of them concurrently instead of one after the other. The simulator's contention is calibrated on
+ * this table.
  */
 #ifndef TEST_LIB_TABLE2_H
 #define TEST_LIB_TABLE2_H
@@ -12,7 +12,7 @@
 
 #include "daemon/sim/device/kdev.h"
 
-#define TABLE2_SMS 80 /* of a V100 */
+#define TABLE2_SMS 80 /* multiprocessors of a V100 */
 #define TABLE2_PAIRS 3
 
 static const struct workload_kernel table2_conv = {.duration_ns = 1295000,
@@ -29,14 +29,14 @@ static const struct workload_kernel table2_bn = {.duration_ns = 890000,
 static const struct {
     const char *name;
     const struct workload_kernel *kernels[2];
-    double speedup; /* as printed */
+    double speedup; /* speedup as printed in the paper */
 } table2[TABLE2_PAIRS] = {
     {"Conv2d and Conv2d", {&table2_conv, &table2_conv}, 0.98},
     {"BN2d and BN2d", {&table2_bn, &table2_bn}, 1.08},
     {"Conv2d and BN2d", {&table2_conv, &table2_bn}, 1.41},
 };
 
-/* The same of the simulated device. */
+/* The speedup of the pair on the simulated device. */
 static inline double table2_speedup(const struct kdev_contention *c, int pair) {
     const struct workload_kernel *const *kernels = table2[pair].kernels;
     const struct workload device = {.sms = TABLE2_SMS};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words for events and actions.
+ * Converts between text and events or actions.
  */
 #include "test/lib/serve/plantrace.h"
 

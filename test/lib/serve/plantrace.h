@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The scheduler of a served model as timed traces: a script of events, one step a line, and the
- * actions that it gives, in words. Times are ms. Events:
- *   +ID/APP<DEADLINE   a request arrived         -ID      it is cancelled
+ * resulting actions as text. Times are ms. Events:
+ *   +ID/APP<DEADLINE   a request arrived         -ID      it was cancelled
  *   wN                 worker N is ready         wN!      it is lost
  *   wN=MS              its batch is done         wN=MS:A,B  and what its requests take alone
  *   aAPP=MS            a request taken alone
@@ -15,13 +15,13 @@
 
 #include "daemon/serve/plan/plan.h"
 
-/* `times` times the same request alone, in one step at 0. */
+/* Reports `times` executions of the application's request alone, in one step at time 0. */
 void plantrace_learn(struct plan *p, uint32_t app, uint64_t ns, uint32_t times);
 
-/* Runs the script; the answer is the caller's to free. */
+/* Runs the script; the caller frees the answer. */
 char *plantrace_run(struct plan *p, const char *script);
 
-/* Fails with both unless they are alike. */
+/* Fails and prints both unless they are equal. */
 void plantrace_expect(struct plan *p, const char *script, const char *trace);
 
 #endif

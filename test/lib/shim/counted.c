@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counts, for each entry point that the program called, its calls and the questions to the worker
- * that they waited for. Part of a library whose calls and whose reply_call are compiled with
- * -finstrument-functions; this is not. When the program ends it is appended to the file that
- * SALUS_COUNTED names: a line for each, name, calls, questions.
+ * Counts, for each entry point that the program called, its calls and the requests to the worker
+ * that they waited for. Part of a library whose entry points and whose reply_call are compiled with
+ * -finstrument-functions; this file is not. When the program ends, a line for each entry point
+ * (name, calls, requests) is appended to the file that SALUS_COUNTED names.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #include "shim/entry/gen_entries.h"
 
 static _Atomic uint64_t calls[CALL_LIMIT], questions[CALL_LIMIT];
-static __thread unsigned int current; /* that the program is in; 0: none */
+static __thread unsigned int current; /* entry point that the program is in; 0: none */
 
-/* The compiler's names. */
+/* The names that the compiler calls. */
 void counted_enter(void *function, void *from) __asm__("__cyg_profile_func_enter");
 void counted_leave(void *function, void *from) __asm__("__cyg_profile_func_exit");
 
@@ -26,7 +26,7 @@ static unsigned int number_of(const void *function) {
     return 0;
 }
 
-/* Entry points call each other: what the program called is asked for. */
+/* Entry points call each other: only the one that the program called counts. */
 void counted_enter(void *function, void *from) {
     if (function == (void *)reply_call) atom_add_relaxed(&questions[current], 1);
     if (current) return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One thread reads the ring; the test reads it too whenever it asks what arrived, under one lock,
- * so that whatever was sent before is there.
+ * One thread reads the ring. The test also reads it, under the same lock, whenever it asks what
+ * arrived, so that all records sent before are seen.
  */
 #include "test/lib/shim/rig.h"
 
@@ -35,7 +35,8 @@ void __tsan_release(void *addr);
 
 const char rig_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n";
 
-/* Without Criterion, so that programs under TSan can use it: it takes an abort for a failure. */
+/* Fails without Criterion, so that programs under TSan can use the rig; Criterion reports an
+ * abort as a failure. */
 static void must(bool condition, const char *what) {
     if (condition) return;
     fprintf(stderr, "rig: %s\n", what);
@@ -58,21 +59,23 @@ static struct {
     uint64_t limit; /* limit that the device reports; 0: the requested one */
     int32_t refusal;
     char text[REFUSED_TEXT];
-    struct kept request; /* record that waits for rig_answer */
-    uint64_t posted;     /* host functions */
-    uint32_t settled;    /* records before it are complete, and no host function */
+    struct kept request; /* request record that waits for rig_answer */
+    uint64_t posted;     /* host functions posted */
+    /* number of records from the start that are complete, before any host function */
+    uint32_t settled;
     const struct rig_kernel *kernels;
     uint32_t kernel_count;
     struct graphs graphs;
-    int peer; /* of conn.sock */
+    int peer; /* the other end of conn.sock */
     uint32_t moved;
     bool keeps;
     struct wire_file kept;
-    int end; /* of the descriptor of that */
+    int end; /* the other end of that descriptor */
 } rig = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The library reads a page that moved at another address than we write it at, which TSan takes for
- * other memory: it is told that what was written before this word is stored is there behind it. */
+/* The library reads a moved page at another address than we write it at, which TSan takes for
+ * different memory. This tells TSan that everything written before this word is visible after
+ * it. */
 static void publish(const void *word) {
 #ifdef __SANITIZE_THREAD__
     __tsan_release((char *)(uintptr_t)state.conn.completion +
@@ -272,8 +275,8 @@ static void keep(const unsigned char *data, uint32_t bytes) {
         reply(rec);
 }
 
-/* The choice of a conditional node when it is read: a loop runs once. Records of bodies have no
- * numbers, as no stream of the library's has them. */
+/* Chooses the branch of a conditional node when the node is read: a loop runs once. Records of
+ * bodies have no numbers, because they belong to no stream of the library. */
 static void keep_body(struct graph *g, const struct wire_choice *c) {
     _Alignas(8) unsigned char next[RING_RECORD_MAX];
     struct graph_choice choice = graph_hold_choice(g, c);
@@ -291,7 +294,7 @@ static void keep_body(struct graph *g, const struct wire_choice *c) {
     }
 }
 
-/* Graphs are checked and read by the worker's own code. */
+/* The worker's own code checks and reads graphs. */
 static void take(const unsigned char *data, uint32_t bytes) {
     static _Alignas(8) unsigned char next[RING_RECORD_MAX];
     const struct wire_record *rec = (const void *)data;
@@ -340,7 +343,7 @@ static void *loop(void *arg) {
     return arg;
 }
 
-/* ---- what the test says ---------------------------------------------------------------------- */
+/* ---- control by the test --------------------------------------------------------------------- */
 
 void rig_stand(bool still) {
     pthread_mutex_lock(&rig.lock);
@@ -419,7 +422,8 @@ int rig_kept(struct wire_file *last) {
 
 /* ---- another worker -------------------------------------------------------------------------- */
 
-/* A page as a worker makes it, with what stands in ours; it is ours from now on. */
+/* Makes a page as a worker does, with the contents of the present one; the rig uses it from now
+ * on. */
 static int next_page(void) {
     int fd = fdutil_memfd("completion", sizeof(struct wire_completion), 1);
     must(fd >= 0, "no memfd");
@@ -503,7 +507,7 @@ void rig_kernels(const struct rig_kernel *kernels, uint32_t count) {
     rig.kernel_count = count;
 }
 
-/* ---- what arrived ---------------------------------------------------------------------------- */
+/* ---- arrived records ------------------------------------------------------------------------- */
 
 uint32_t rig_count(void) {
     pthread_mutex_lock(&rig.lock);
@@ -530,11 +534,11 @@ const void *rig_only(uint16_t op) {
 void rig_forget(void) {
     pthread_mutex_lock(&rig.lock);
     read_all();
-    rig.forgotten = rig.count; /* they stay for whoever looks at one */
+    rig.forgotten = rig.count; /* the records stay for callers that still look at one */
     pthread_mutex_unlock(&rig.lock);
 }
 
-/* ---- the beginning --------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static uint64_t window(uint64_t bytes) {
     char *p = mmap(NULL, bytes + RIG_GRANULE, PROT_READ | PROT_WRITE,
@@ -576,7 +580,7 @@ static void make_conn(void) {
     c->doorbell = eventfd(0, EFD_NONBLOCK);
     must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0, "no sockets");
     c->sock = pair[0];
-    rig.peer = pair[1]; /* never says that the other side is gone */
+    rig.peer = pair[1]; /* never reports that the other side has closed */
 }
 
 void rig_begin(void) {

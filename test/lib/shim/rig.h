@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library with a worker that does what the test says, in one process and without a broker: the
- * pages and both windows are the test's, device memory is memory. The worker answers at once and
- * completes at once, unless it is told otherwise, and keeps every record it read but IDLE, those of
- * a launched graph behind its launch, and those of a conditional node's body behind the node: the
- * one that its word says when it is read.
+ * The shim library with a worker that the test controls, in one process and without a broker. The
+ * test owns the pages and both windows; device memory is host memory. The worker answers and
+ * completes at once unless told otherwise.
  *
- * Linked with all of the library, built to abort where it would wait with a lock held (lock.h).
+ * The worker stores every record it reads except IDLE. Records of a launched graph follow its
+ * launch. Records of a conditional node's body follow the node: the body that the node's word
+ * selects when it is read.
+ *
+ * Linked with all of the library, built to abort where it would wait with
+ * a lock held (lock.h).
  */
 #ifndef TEST_LIB_SHIM_RIG_H
 #define TEST_LIB_SHIM_RIG_H
@@ -23,69 +26,70 @@
 #define RIG_ALLOC_BYTES (256ull << 20)
 #define RIG_MODULE_BYTES (16ull << 20)
 #define RIG_HOST_BYTES (256ull << 20)
-#define RIG_KEY 4711 /* of every segment, and the next number: two granules */
+#define RIG_KEY 4711 /* key of every segment, and the next number; a segment has two granules */
 
-/* What kernels are given of a texture or surface whose number is this, of those that ask. */
-#define RIG_CLUSTERS 3 /* that are active; of 4 blocks at most */
+/* The handle that kernels get for a texture or surface with this number, for textures that are
+ * passed to kernels. */
+#define RIG_CLUSTERS 3 /* active clusters; clusters have at most 4 blocks */
 #define RIG_SEEN(number) (0x5ee0000000ull + (number) / 2)
 
-/* Connects, and makes the primary context current on this thread. Once a process. */
-#define RIG_STREAMS (WIRE_STREAMS_FIRST + 64) /* ids that it takes are below */
+/* Connects, and makes the primary context current on this thread. Called once per process. */
+#define RIG_STREAMS (WIRE_STREAMS_FIRST + 64) /* the worker accepts stream ids below this */
 
 void rig_begin(void);
 
-/* ---- what arrived ---------------------------------------------------------------------------- */
+/* ---- arrived records ------------------------------------------------------------------------- */
 
-/* Records read so far, all that were sent before among them; and the one with this number, from 0:
- * rec.op first, `bytes` in all (may be NULL). */
+/* The number of records read so far, including all that were sent before the call; and the
+ * record with this number, from 0: starts at rec.op, `bytes` gets its size (may be NULL). */
 uint32_t rig_count(void);
 const void *rig_record(uint32_t number, uint32_t *bytes);
 
-/* The only record that arrived since rig_forget; aborts unless there is one, with this op.
- */
+/* The only record since rig_forget; aborts unless there is exactly one, with this op. */
 const void *rig_only(uint16_t op);
 void rig_forget(void);
 
-/* ---- what the worker does -------------------------------------------------------------------- */
+/* ---- the worker's behaviour ------------------------------------------------------------------ */
 
-/* Reads nothing any more, so that the ring fills; or goes on. */
+/* Stops reading, so that the ring fills; or resumes. */
 void rig_stand(bool still);
-/* Reads, but completes nothing; or goes on. */
+/* Reads but completes nothing; or resumes. */
 void rig_hold_streams(bool hold);
 /* Reads requests with this op, but answers none until rig_answer; 0: none is withheld. */
 void rig_withhold(uint16_t op);
 void rig_answer(void);
-/* Waits until such a request was read. */
+/* Waits until a withheld request was read. */
 void rig_await_request(void);
-/* The device keeps this limit, whatever it is asked for; 0: it keeps to what it is asked for. */
+/* The device reports this limit whatever is requested; 0: it reports the requested limit. */
 void rig_limit(uint64_t force);
-/* The next requests with this op fail with it; 0: no longer. */
+/* The next requests with this op fail with `err`; 0: they succeed again. */
 void rig_refuse(uint16_t op, int32_t err, const char *text);
-/* From now on it keeps segments for descriptors, as salusd does since 1.7: what was asked for last,
- * and the end that came with it, which is the test's; -1: none did since. Refused as MEM_EXPORT is.
- */
+/* From now on the worker keeps segments for descriptors, as salusd does since 1.7. Returns the
+ * latest requested number, and the descriptor that came with it, which the test owns; -1: none
+ * came. Fails as MEM_EXPORT does. */
 void rig_keeps(void);
 int rig_kept(struct wire_file *last);
-/* Another worker has the job: its page, with what stands in the one before, is sent, and the word
- * is said. From here on it alone writes; who looks at the old page sees no more. */
+/* Moves the job to another worker: sends its page, with the contents of the old one, and writes
+ * the word. From here on only the new page is updated. */
 void rig_move(void);
-/* The broker's side of the socket; and the number of the latest, when
- * nobody moves it. */
+/* The broker's end of the socket; and the number of the latest page, as long as no thread moves
+ * it. */
 int rig_peer(void);
 uint32_t rig_moved(void);
 
 /* Ends the context with this result. */
 void rig_fault(CUresult result);
-/* A kernel wrote this, to the program's standard error or output. */
+/* Prints text that a kernel wrote to the program's standard error or output. */
 void rig_text(bool to_stderr, const char *text);
-/* Credit in granules, in each window. */
+/* Sets the credit in granules, in each window. */
 void rig_credit(uint64_t persistent, uint64_t ephemeral);
-/* Hands the oldest host function back, and waits until it ran. Its stream stands until then. */
+/* Returns the oldest host function to the library and waits until it has run. Its stream waits
+ * until then. */
 void rig_callback(void);
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-/* Every module has these kernels, and no others. `params`: static. */
+/* Every module has exactly these kernels. `params` must be static. */
 struct rig_kernel {
     const char *name;
     const struct wire_param *params;

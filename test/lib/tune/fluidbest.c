@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Some optimal schedule is got by taking the trials in the order in which they start in it, each
- * onto the GPUs that are free first: so all orders and widths are tried that way, but for those
- * that are no better than the best so far.
+ * Taking the trials in the order of their start in some optimal schedule, each onto the GPUs that
+ * are free first, yields an optimal schedule. So the search tries all orders and widths this way,
+ * except those that cannot beat the best so far.
  */
 #include "test/lib/tune/fluidbest.h"
 
@@ -13,7 +13,7 @@
 
 struct search {
     const double *left;
-    double area[FLUIDBEST_TRIALS]; /* the least of each trial */
+    double area[FLUIDBEST_TRIALS]; /* least area (time x GPUs) of each trial */
     uint32_t count, gpus, spread_most;
     double beta, best, least;
 };
@@ -22,7 +22,7 @@ static double width_ns(const struct search *s, uint32_t trial, uint32_t w) {
     return salus_fluid_run_ns(s->left[trial], w, 1, s->beta);
 }
 
-/* Free times stay sorted: the first w get the one end. */
+/* Free times stay sorted: the first w are replaced by the end time. */
 static void take_first(double *free, uint32_t gpus, uint32_t w, double end) {
     double rest[FLUIDBEST_GPUS];
     uint32_t at = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ends and settlings in order of time.
+ * Handles ends and resizes in order of time.
  */
 #include "test/lib/tune/fluidrun.h"
 
@@ -15,7 +15,8 @@ void fluidrun_finish(struct fluidrun *r) {
     salus_fluid_destroy(r->f);
 }
 
-/* When one that is being resized settles; one that is so since this step, epsilon from now. */
+/* The time at which a resize in progress settles; a resize that began in this step settles
+ * epsilon from now. */
 static int64_t settles_ns(const struct fluidrun *r, uint64_t id) {
     for (uint32_t i = 0; i < r->resizing_count; i++)
         if (r->resizing[i].id == id && r->resizing[i].settles_ns > r->now_ns)
@@ -43,7 +44,7 @@ void fluidrun_step(struct fluidrun *r, const struct salus_fluid_event *events, u
     note_resizing(r);
 }
 
-/* The trial's next event, if no other comes first. */
+/* The time of the trial's next event, if no other comes first. */
 static int64_t next_ns(const struct fluidrun *r, const struct salus_fluid_trial *t) {
     return t->state == SALUS_FLUID_RESIZING ? settles_ns(r, t->id) : t->end_ns;
 }

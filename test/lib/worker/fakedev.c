@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device for tests. One thread, like its caller, but for what device.h says runs beside it; no
- * operation takes any time.
+ * A fake device for tests. It has one thread, its caller's, except for the calls that device.h runs
+ * on other threads. Operations take no time.
  */
 #include "test/lib/worker/fakedev.h"
 
@@ -61,7 +61,7 @@ struct dev {
     bool fail_on;
     struct fake_launch *launches;
     uint32_t launch_count;
-    pthread_mutex_t reading; /* over what follows */
+    pthread_mutex_t reading; /* protects the members below */
     pthread_cond_t changed;
     bool reads_held;
     uint32_t reads;
@@ -76,9 +76,9 @@ struct dev_space {
     struct dev_windows windows;
     const struct dev_space_ops *ops;
     void *arg;
-    struct dev_chunk **chunks; /* one a page of the alloc window */
+    struct dev_chunk **chunks; /* one per page of the alloc window */
     uint32_t inflight, modules;
-    uint64_t added_bytes;                          /* outside its windows */
+    uint64_t added_bytes;                          /* memory outside its windows */
     struct dev_texture textures[FAKEDEV_TEXTURES]; /* handle 0: none */
     struct dev_array arrays[FAKEDEV_ARRAYS];       /* bytes 0: none */
 };
@@ -87,7 +87,7 @@ struct dev_queue {
     struct dev_space *space;
     struct list link;
     struct dev_op *first, **last;
-    struct dev_graph *graph; /* of the latest launch */
+    struct dev_graph *graph; /* graph of the latest launch */
     uint32_t level;
     uint32_t sms;
     int priority;
@@ -103,7 +103,7 @@ struct dev_func {
 
 struct dev_module {
     struct dev *dev;
-    struct dev_space *space; /* may be gone when it is freed */
+    struct dev_space *space; /* may be destroyed before the array */
     uint32_t count;
     struct dev_func *funcs;
     char names[16][FAKE_NAME_BYTES];
@@ -180,7 +180,7 @@ static void fake_describe(struct dev *dev, struct description *out) {
     memcpy(d.name, i.name, sizeof(d.name));
     memcpy(d.uuid, i.uuid, sizeof(d.uuid));
     description_example(out, &d);
-    /* Less than a record may say. */
+    /* Less than a record may ask for. */
     description_set(out, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 32);
     description_set(out, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 4095);
 }
@@ -279,7 +279,7 @@ static void fake_space_cancel(struct dev_space *s) {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* The test wanted this call, or it and all that follow, to fail. */
+/* True if the test wants this call, or this call and all later ones, to fail. */
 static bool fake_fails(struct dev *dev) {
     if (!dev->fail_in || --dev->fail_in) return false;
     if (dev->fail_on) dev->fail_in = 1;
@@ -307,7 +307,8 @@ static int fake_chunk_create(struct dev *dev, struct dev_chunk **out) {
 static void fake_chunk_destroy(struct dev *dev, struct dev_chunk *c) {
     if (!c) return;
     if (c->maps) fake_violation(dev, "chunk destroyed while mapped");
-    madvise(fake_chunk_bytes(dev, c), FAKEDEV_GRANULARITY, MADV_REMOVE); /* zero for the next */
+    /* zeroed for its next use */
+    madvise(fake_chunk_bytes(dev, c), FAKEDEV_GRANULARITY, MADV_REMOVE);
     dev->memory_used -= FAKEDEV_GRANULARITY;
     c->used = false;
 }
@@ -316,13 +317,13 @@ static uint64_t fake_chunk_id(const struct dev *dev, const struct dev_chunk *c) 
     return (uint64_t)(c - dev->chunks);
 }
 
-/* It is never opened again. */
+/* Recovery is never tested by opening this device again. */
 static int fake_chunk_adopt(struct dev *dev, uint64_t id, struct dev_chunk **out) {
     *out = NULL;
     return id < FAKE_CHUNKS ? -ENOENT : -EINVAL;
 }
 
-/* The page's number, or -EINVAL: whole chunks in the alloc window. */
+/* Returns the page's number, or -EINVAL: accepts only whole chunks in the alloc window. */
 static int64_t fake_page(struct dev_space *s, uint64_t addr, uint32_t count) {
     uint64_t pages = s->windows.alloc_bytes / FAKEDEV_GRANULARITY;
     uint64_t page = (addr - s->windows.dev_base) / FAKEDEV_GRANULARITY;
@@ -397,7 +398,7 @@ static uint64_t fake_mem_used(struct dev *dev) {
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* Waits while the test wants it to. */
+/* Waits while the test holds reads. */
 static void fake_read(struct dev *dev) {
     pthread_mutex_lock(&dev->reading);
     dev->reads++;
@@ -616,7 +617,7 @@ static void fake_queue_level(struct dev_queue *q, uint32_t level) {
 static void fake_submit(struct dev_queue *q, struct dev_op *op, int result, bool hang) {
     struct dev *dev = q->space->dev;
     dev->asked += op->timed;
-    op->start_ns = dev->clock_ns; /* or later, when what is before it ends */
+    op->start_ns = dev->clock_ns; /* or later, when the operation before it completes */
     op->result = result;
     op->next = NULL;
     *q->last = op;
@@ -647,7 +648,7 @@ static int fake_launch(struct dev_queue *q, const struct dev_launch *l, struct d
     }
     op->thread_insts = dev->cost.thread_insts;
     op->memory_bytes = dev->cost.memory_bytes;
-    op->fault_addr = log->token; /* where fakedev_head finds it */
+    op->fault_addr = log->token; /* fakedev_head reads the token here */
     q->graph = l->graph;
     if (strncmp(name, "fault", 5) == 0) {
         op->fault_addr = 0xbad;
@@ -769,7 +770,8 @@ const struct dev_ops fakedev_arrays = {.name = "fakedev",
                                        .native = &native_ops,
                                        FAKE_OPS};
 
-/* ---- the test's side ------------------------------------------------------------------------- */
+/* ---- interface for tests
+ * ----------------------------------------------------------------------- */
 
 void fakedev_hold(struct dev *dev, bool held) {
     dev->held = held;

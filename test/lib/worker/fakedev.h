@@ -22,25 +22,26 @@
 #include "daemon/device/device_textures.h"
 
 #define FAKEDEV_GRANULARITY (2ull << 20)
-#define FAKEDEV_TEXTURES 8u /* most textures of a space; their numbers are below it */
+#define FAKEDEV_TEXTURES 8u /* most textures of a space; texture numbers are below it */
 #define FAKEDEV_BIG_BYTES 5000u
-#define FAKEDEV_INSTS_S 1000000000000ull /* the roofline that it reports */
+#define FAKEDEV_INSTS_S 1000000000000ull /* instructions/s of its roofline */
 #define FAKEDEV_BYTES_S 500000000000ull
 
 extern const struct dev_ops fakedev;
-/* The chunks' part of recovery alone, for tests of clients' memory. fakedev itself has none, as its
- * memory ends with it. */
+/* Only the chunks' part of recovery, for tests of clients' memory. fakedev itself has no
+ * recovery, because its memory ends with it. */
 extern const struct dev_recovery_ops fakedev_recovery;
-/* The same, with arrays of its own: so many in a space, and what kernels are given of a texture. It
- * refuses textures that are 13 wide, and arrays. Tensor maps are its own as well: their first word
- * is what is given for the address, the last one the kind. Of clusters it holds 1000 times the
- * threads, 10 times their width and their depth; the largest has 4 blocks; and 13 bytes of shared
- * memory are refused. Modules have references that are called ref... */
+/* fakedev with its own textures, arrays, tensor maps, clusters and references.
+ *
+ * It rejects textures and arrays of width 13. A tensor map's first word is the global address,
+ * the last one the kind. For clusters it reports 1000 times the threads plus 10 times the width
+ * and depth; the largest cluster has 4 blocks; 13 bytes of shared memory are rejected. Modules
+ * have references whose names begin with "ref". */
 extern const struct dev_ops fakedev_arrays;
 #define FAKEDEV_ARRAYS 8u
 #define FAKEDEV_SEEN(handle) ((handle) ^ 0x5ee00000000)
-/* What references were told, all together: how often, the latest name, and what it reads;
- * `level_count` 0: nothing. */
+/* Settings of all references together: how many calls there were, the name in the latest, and
+ * what it reads; `level_count` 0: nothing. */
 struct fakedev_reference {
     uint32_t count;
     char name[64];
@@ -48,72 +49,74 @@ struct fakedev_reference {
     struct dev_texture texture;
 };
 struct fakedev_reference fakedev_reference(const struct dev *dev);
-/* How many arrays there are. */
+/* The number of arrays. */
 uint32_t fakedev_array_count(const struct dev *dev);
 
 /* While held, operations stay on their queues until fakedev_finish. */
 void fakedev_hold(struct dev *dev, bool held);
-/* While held, images are not read and kernels not found, on whatever thread that is asked for. */
+/* While held, reading images and looking up kernels block, on whatever thread they run. */
 void fakedev_hold_reads(struct dev *dev, bool held);
-/* How many of these are being asked for, each on its thread; and waits for so many: false when they
- * never are. */
+/* The number of blocked reads, each on its thread; and a wait for that number, which returns
+ * false on timeout. */
 uint32_t fakedev_reads(struct dev *dev);
 bool fakedev_await_reads(struct dev *dev, uint32_t count);
-/* Queues with an operation on them. */
+/* The number of queues with an operation. */
 uint32_t fakedev_busy(const struct dev *dev);
-/* The token of the first operation of the n-th busy queue, a launch. */
+/* The token of the first operation, a launch, of the n-th busy queue. */
 uint64_t fakedev_head(const struct dev *dev, uint32_t busy_queue);
 /* Completes the first operation of the n-th busy queue. */
 void fakedev_finish(struct dev *dev, uint32_t busy_queue);
 void fakedev_finish_all(struct dev *dev);
-/* The same, of an operation that was on the device for so long. */
+/* The same for an operation that was on the device for this long. */
 void fakedev_finish_after(struct dev *dev, uint32_t busy_queue, uint64_t ns);
 
-/* Launches so far, in order; `at` counts from 0. */
+/* The number of launches so far, in order; `at` counts from 0. */
 uint32_t fakedev_launches(const struct dev *dev);
 uint64_t fakedev_token(const struct dev *dev, uint32_t at);
 const char *fakedev_kernel(const struct dev *dev, uint32_t at);
-/* The level of the launch's queue when it was launched; that of the n-th busy queue now. */
+/* The level of the launch's queue at launch; and that of the n-th busy queue now. */
 uint32_t fakedev_level(const struct dev *dev, uint32_t at);
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue);
-/* The share of the multiprocessors; 0: all. */
+/* The queue's share of the multiprocessors; 0: all. */
 uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue);
-/* With which it was made. */
+/* The priority with which the queue was created. */
 int fakedev_head_priority(const struct dev *dev, uint32_t busy_queue);
 /* True while its kernels are paused. */
 bool fakedev_head_stands(const struct dev *dev, uint32_t busy_queue);
-/* The kernel with this token, which runs and is the latest of its queue, launches a graph: what
- * that gives; -ENOENT: there is no such kernel; -EPERM: it is part of no graph that could. And the
- * handle of the graph that it is part of. */
+/* Lets the kernel with this token, which must run and be the latest of its queue, launch a
+ * graph. Returns the result; -ENOENT: there is no such kernel; -EPERM: the kernel belongs to no
+ * graph that could. The second function returns the handle of the kernel's graph. */
 int fakedev_ask(struct dev *dev, uint64_t token, uint64_t handle, enum dev_graph_order how);
 uint64_t fakedev_handle(struct dev *dev, uint64_t token);
 void fakedev_forget_launches(struct dev *dev);
 
-/* The texture of this number of any space, or NULL. */
+/* The texture with this number in any space, or NULL. */
 const struct dev_texture *fakedev_texture(const struct dev *dev, uint32_t number);
 
-/* What each operation takes, and kernels launched from now on count; at first 1000 ns and nothing.
- */
+/* Duration of each operation, and counters of kernels launched from now on; initially 1000 ns
+ * and 0. */
 struct fakedev_cost {
     uint64_t ns, thread_insts, memory_bytes;
 };
 void fakedev_cost(struct dev *dev, const struct fakedev_cost *cost);
 
-/* How often it was asked when an operation began or ended. It knows of all. */
+/* The number of times that a caller asked when an operation began or ended. The device knows the
+ * times of all. */
 uint32_t fakedev_asked(const struct dev *dev);
-/* Most operations of one space that were ever on the device at once. */
+/* Most operations of one space that were on the device at once. */
 uint32_t fakedev_most_inflight(const struct dev *dev);
-/* Promises broken by the caller, and the latest of them. */
+/* Promises that the caller broke, and the latest one. */
 uint32_t fakedev_violations(const struct dev *dev, const char **what);
 uint32_t fakedev_spaces(const struct dev *dev);
 
-/* Calls of chunk_map and chunk_unmap so far; of chunk_copy, chunk_save and chunk_load. */
+/* The number of calls so far of chunk_map and chunk_unmap; of chunk_copy, chunk_save and
+ * chunk_load. */
 uint32_t fakedev_maps(const struct dev *dev);
 uint32_t fakedev_moves(const struct dev *dev);
-/* Chunks that chunk_clear was given so far. */
+/* The number of chunks cleared so far. */
 uint32_t fakedev_clears(const struct dev *dev);
-/* The nth call from now (1: the next) that makes, maps, moves or clears a chunk fails; with
- * `and_on` all that follow it, too. 0: none. */
+/* The nth call from now (1: the next) that creates, maps, moves or clears a chunk fails; with
+ * `and_on` all later ones fail too. 0: none fails. */
 void fakedev_fail(struct dev *dev, uint32_t nth, bool and_on);
 
 #endif

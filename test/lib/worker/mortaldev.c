@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels in a list. What is said of them when the device is lost is what dev_cuda says.
+ * Keeps kernels in a list. When the device is lost, it reports them as dev_cuda does.
  */
 #include "test/lib/worker/mortaldev.h"
 

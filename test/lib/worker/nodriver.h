@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers of a device's driver interface for test doubles that stand on a device without a driver:
- * it works, and everything is in the windows and shown. A double has these functions in its own
- * dev_driver_ops, beside those that it watches.
+ * Driver-interface functions for test doubles of devices without a driver: every call succeeds, and
+ * all memory is in the windows and mapped. A double uses these functions in its own dev_driver_ops,
+ * beside those that it observes.
  */
 #ifndef TEST_LIB_NODRIVER_H
 #define TEST_LIB_NODRIVER_H

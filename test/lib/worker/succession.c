@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies of all that a worker has of its client, for the next one.
+ * Copies all that a worker has of its client, for the next worker.
  */
 #include "test/lib/worker/succession.h"
 
@@ -30,7 +30,7 @@ struct client *succession_client(const struct succession *r) {
     return client_find(r->b->worker, r->c->job_id);
 }
 
-/* As it is now. */
+/* A copy of the descriptor's memory with its present contents. */
 static int copy_of(int fd) {
     struct stat s;
     static char buf[1 << 16];
@@ -54,7 +54,7 @@ static int64_t blocks_of(int fd) {
     return s.st_blocks;
 }
 
-/* Zeros are where nobody ever wrote. */
+/* Skips pages that were never written. */
 static int copy_of_page(const void *page, size_t bytes) {
     static const char zeros[4096];
     const char *from = page;
@@ -104,8 +104,8 @@ void succession_next(struct succession *r) {
     int fds[] = {copy_of_page(r->c->sub, sizeof(*r->c->sub)), copy_of(c->files.window),
                  dup(r->c->doorbell), copy_of_page(r->c->com, sizeof(*r->c->com)),
                  copy_of(c->recovery_state.fd)};
-    int memory = copy_of(
-        dev_soft.recovery->memory_fd(r->b->worker->dev)); /* the next worker's from now on */
+    int memory =
+        copy_of(dev_soft.recovery->memory_fd(r->b->worker->dev)); /* the next worker owns it */
     wirebench_stop(r->b);
     struct worker_config config = r->config;
     config.device.memory_fd = memory;

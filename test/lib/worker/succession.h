@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One worker after the other for the same scripted client: the next one is given what the last one
- * left as it is at that moment, as if that had been killed, and goes on.
- *
- * Owner: the test. Thread: one.
+ * Several workers, one after the other, for the same scripted client. The next worker gets what the
+ * last one left at that moment, as if the last one had been killed, and continues. Owner: the test.
+ * Thread: one.
  */
 #ifndef TEST_LIB_SUCCESSION_H
 #define TEST_LIB_SUCCESSION_H
@@ -12,20 +11,21 @@
 #include "test/lib/worker/wireclient.h"
 
 struct succession {
-    struct worker_config config; /* of the next one, but for its device's memory */
+    /* configuration of the next worker, except for its device memory */
+    struct worker_config config;
     struct wirebench *b;
     struct wireclient *c;
-    char refused[256];     /* by the next worker, that is, why; empty: it goes on */
-    int64_t before, after; /* memory that its page took: blocks of 512 bytes */
+    char refused[256];     /* reason why the next worker rejected the client; empty: it continues */
+    int64_t before, after; /* memory that the client's page used: blocks of 512 bytes */
 };
 
-/* `job`: NULL for wireclient_attach's. */
+/* `job`: NULL for wireclient_attach's default. */
 struct succession succession_begin(const struct worker_config *config, const struct wire_job *job);
-/* The client leaves first. */
+/* Detaches the client first. */
 void succession_end(struct succession *r);
-/* As the present worker has it. */
+/* The client as the present worker has it. */
 struct client *succession_client(const struct succession *r);
-/* The next worker takes over, and runs until it has nothing to do. */
+/* The next worker takes over, and runs until it is idle. */
 void succession_next(struct succession *r);
 
 #endif

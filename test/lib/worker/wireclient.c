@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scripted client and its bench.
+ * The scripted client and its bench (worker and broker's end).
  */
 #include "test/lib/worker/wireclient.h"
 
@@ -24,9 +24,9 @@
 #include "test/lib/patience.h"
 #include "test/lib/worker/fakedev.h"
 
-#define BENCH_WHY_AT (8u << 20)    /* offset in the host window for failure texts */
-#define BENCH_PARAMS_AT (9u << 20) /* and for parameter layouts */
-#define BENCH_IMAGE_AT (10u << 20) /* and for images */
+#define BENCH_WHY_AT (8u << 20)    /* offset in the host window of failure texts */
+#define BENCH_PARAMS_AT (9u << 20) /* offset of parameter layouts */
+#define BENCH_IMAGE_AT (10u << 20) /* offset of images */
 #define BENCH_NAP_US 200
 #define BENCH_NAPS (patience_ms() * (1000 / BENCH_NAP_US))
 
@@ -84,7 +84,7 @@ void wirebench_run(struct wirebench *b) {
         return;
     }
     for (int idle = 0; idle < 3;) {
-        b->worker->loop.tick_ns = 0; /* look at the socket every time */
+        b->worker->loop.tick_ns = 0; /* checks the socket in every round */
         uint64_t now_ns = b->clock_ns ? b->clock_ns : fdutil_now_ns();
         idle = loop_at(b->worker, now_ns) ? 0 : idle + 1;
         if (!b->worker->loads.background_tasks.away || b->background_waits) continue;
@@ -113,7 +113,7 @@ bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd) {
         int fds[FDUTIL_MAX_FDS], nfds = FDUTIL_MAX_FDS;
         struct pollfd p = {.fd = b->sock, .events = POLLIN};
         if (!b->threaded) wirebench_run(b);
-        if (poll(&p, 1, 1) <= 0) continue; /* a thread of the worker or of its device is not done */
+        if (poll(&p, 1, 1) <= 0) continue; /* a thread of the worker or of its device still runs */
         union kernel_wire_message in;
         int n = fdutil_recv(b->sock, &in, sizeof(in), fds, &nfds);
         if (n > 0 && kernel_wire_is_batch(&in, (size_t)n)) continue;
@@ -138,9 +138,9 @@ static void find_top(void) {
     windows_top = ((uintptr_t)at & ~(align - 1)) - (16ull << 30);
 }
 
-/* Far below where mmap puts things by itself, so that they are still free when the worker asks.
- * Where that is moves, by the arena of a thread that begins, so that it is asked for once: windows
- * are apart however much later they are made. */
+/* Windows lie far below the addresses that mmap chooses by itself, so that they are still free
+ * when the worker maps them. mmap's place shifts when a new thread gets an arena, so it is
+ * determined once: windows never overlap, however late they are made. */
 struct wire_windows wireclient_windows(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static _Atomic uint32_t turn;
@@ -187,7 +187,7 @@ struct wireclient *wireclient_attach_as(struct wirebench *b, const struct wire_j
     wc->group = group;
     wc->job_id = b->next_job++;
     wc->windows = wireclient_windows();
-    wc->host = (char *)(uintptr_t)wc->windows.host_base; /* the worker maps it, in this process */
+    wc->host = (char *)(uintptr_t)wc->windows.host_base; /* the worker maps it in this process */
     fds[0] = fdutil_memfd("submission", sizeof(*wc->sub), 0);
     fds[1] = fdutil_memfd("host", WIRECLIENT_HOST_BYTES, 0);
     fds[2] = wc->doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Time goes on from one moment at which somebody wants something to the next.
+ * Virtual time advances from one event of a program or operation to the next.
  */
 #include "test/lib/worker/workrun.h"
 
@@ -16,7 +16,7 @@
 #define NEVER UINT64_MAX
 #define PAGE FAKEDEV_GRANULARITY
 #define JOBS 8u
-#define ROUNDS 1000000u /* more moments than any workload of the tests has */
+#define ROUNDS 1000000u /* above the number of rounds that any of the tests' workloads needs */
 
 enum doing { COMING, HOSTING, WAITING, ENDING, GONE };
 
@@ -25,11 +25,11 @@ struct program {
     const struct workload_sequence *sequence;
     struct wireclient *c;
     enum doing doing;
-    uint64_t wake_ns;             /* HOSTING, ENDING: until then */
-    uint32_t iteration, launched; /* operations of it */
-    uint64_t completed, end_ns;   /* by the device, in all; when the one that is there ends */
-    uint64_t done_ns;             /* when the latest one ended */
-    uint64_t switched_bytes;      /* of it, by spills and restores, so far */
+    uint64_t wake_ns;             /* HOSTING, ENDING: the time at which that ends */
+    uint32_t iteration, launched; /* numbers of the current operation */
+    uint64_t completed, end_ns;   /* operations completed in all; end time of the present one */
+    uint64_t done_ns;             /* completion time of the latest one */
+    uint64_t switched_bytes;      /* bytes of the job moved so far by spills and restores */
 };
 
 struct run {
@@ -62,7 +62,7 @@ static bool on_device(const struct run *r, const struct program *p) {
     return c && c->inflight;
 }
 
-/* Memory that was spilled and brought back goes over the link, as in the simulator. */
+/* Adds the time that spilled and restored memory takes on the link, as in the simulator. */
 static void copy(struct run *r, struct program *p) {
     uint64_t rate = r->w->link_bytes;
     uint64_t switched = p->c ? atom_load_relaxed(&p->c->com->stats.switched_bytes) : 0;
@@ -79,7 +79,7 @@ static uint64_t duration_of(const struct run *r, const struct program *p) {
     return r->w->kernels[at].duration_ns;
 }
 
-/* Operations that the worker has sent there begin. */
+/* Starts the operations that the worker has submitted. */
 static void begin_ops(struct run *r) {
     for (uint32_t i = 0; i < r->w->count; i++)
         if (r->programs[i].doing != GONE) copy(r, &r->programs[i]);
@@ -129,7 +129,7 @@ static void come(struct run *r, struct program *p) {
     host(r, p, HOSTING, p->job->start_ns + kernel_of(r, p)->host_ns);
 }
 
-/* The operation, and what it can launch behind it without waiting for it. */
+/* Launches the operation and those behind it that need no wait. */
 static void launch(struct run *r, struct program *p) {
     uint64_t dev = p->c->windows.dev_base, bytes = p->job->ephemeral_bytes;
     do {
@@ -181,7 +181,7 @@ static bool may_go_on(const struct run *r, const struct program *p) {
     return p->doing != GONE && p->wake_ns <= r->now_ns;
 }
 
-/* One thing each, as long as there is any: whether anybody did anything. */
+/* Each program acts until none can; returns whether any did. */
 static bool run_programs(struct run *r) {
     bool any = false, more;
     do {
@@ -238,7 +238,7 @@ static void run_all(struct run *r) {
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- the whole run --------------------------------------------------------------------------- */
 
 void workrun(const struct workload *w, const struct policy_config *policy, bool gaps,
              FILE *recording) {
