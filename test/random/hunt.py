@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many programs: generated, checked by two builds of the host, compiled in several ways, run on the
+"""Generates many programs, checks each by two host builds, compiles it in several ways, and runs it on the
 interpreter and through the real daemon, several at a time."""
 import collections
 import concurrent.futures
@@ -15,8 +15,8 @@ from reduce import Reducer
 
 sys.path.insert(0, os.path.join(toolchain.ROOT, "test", "e2e", "lib"))
 
-KERNELS = 40  # of a file
-# How programs are compiled, in turn: half of them as nvcc does it by itself, a quarter for debugging.
+KERNELS = 40  # kernels of a file
+# Variants in turn: half as nvcc compiles by default, a quarter for debugging.
 TURNS = ("75", "90-debug", "80", "80-plain", "90", "75-debug", "86-lineinfo", "89")
 
 
@@ -25,7 +25,7 @@ class Hunt:
         self.folder, self.seed, self.files, self.jobs, self.daemon, self.keep = folder, seed, files, jobs, daemon, keep
         self.counts = collections.Counter()
         self.by_variant = collections.Counter()
-        self.failures = {}  # (seed, kernel index, variant): what was said first
+        self.failures = {}  # (seed, kernel index, variant): the first message about it
         self.lock = threading.Lock()
         self.begin = time.monotonic()
         os.makedirs(folder, exist_ok=True)
@@ -96,7 +96,7 @@ class Hunt:
               ", ".join(f"{n} {v}" for v, n in sorted(self.by_variant.items())), flush=True)
 
     def reduce(self, most):
-        """Small versions of the first failures."""
+        """Reduces the first failures."""
         for seed, index, variant in list(self.failures)[:most]:
             if index >= 0:
                 Reducer(seed, index, variant, os.path.join(self.folder, "reduced")).run()

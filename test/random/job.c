@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs a program's kernels through the driver API, as a job does: whatever libcuda.so.1 is loaded.
+ * Runs a program's kernels through the driver API, as a job does, on the loaded libcuda.so.1.
  *
  *   job [OPTIONS] EXPECTED IMAGE [ROUNDS]
- *   -stack BYTES   of a thread, where functions call themselves: drivers give 1 KiB
- *   -opt LEVEL     how far the driver's compiler goes, 0 to 4
- *   -only NAME, -after NAME   one kernel; those behind it
- *   -want FILE     what the host gives, word for word: differing words are shown with it
- *   -got PREFIX    what a kernel gives that differs goes to PREFIX.NAME.got
+ *   -stack BYTES   stack of a thread, for recursive functions: drivers give 1 KiB
+ *   -opt LEVEL     optimization level of the driver's compiler, 0 to 4
+ *   -only NAME, -after NAME   only this kernel; only the kernels after it
+ *   -want FILE     the host's results, word for word: shown beside words that differ
+ *   -got PREFIX    writes the results of a kernel that differs to PREFIX.NAME.got
  *
- * Exits 1 if a kernel gives anything but what the host's reference says, 2 if something cannot be
- * read, 3 if a kernel ended with an error, behind which none can be run: "stopped: NAME".
+ * Exits 1 if a kernel's results differ from the host's reference, 2 if a file cannot be read, and 3
+ * if a kernel ended with an error ("stopped: NAME"), after which no kernel can run.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,10 +27,10 @@ enum { WORDS_SHOWN = 8 };
 struct job {
     struct cases cases;
     const char *only, *after, *want_path, *got_prefix;
-    char *want; /* results of all kernels, one behind the other */
+    char *want; /* results of all kernels, concatenated */
     size_t want_bytes;
     unsigned long stack_bytes;
-    int opt; /* below 0: the driver's own choice */
+    int opt; /* below 0: the driver's default */
     uint32_t ran, failures;
 };
 
@@ -69,7 +69,7 @@ static int launch_kernel(struct job *j, const struct cases_kernel *k, CUfunction
            is_ok(j, cuCtxSynchronize(), k->name);
 }
 
-/* `both`: what a kernel gave, its output and its words for atomics. */
+/* `both`: a kernel's results, its output followed by its words for atomics. */
 static void show_words(const struct cases_kernel *k, const uint64_t *want, const uint64_t *both) {
     const uint32_t per = k->out_words / (k->grid[0] * k->grid[1] * k->grid[2] * k->block[0] *
                                          k->block[1] * k->block[2]);
@@ -98,7 +98,7 @@ static void keep_words(const struct job *j, const struct cases_kernel *k, const 
 static void judge(struct job *j, const struct cases_kernel *k, const uint64_t *both, size_t at) {
     const uint64_t *acc = both + k->out_words;
     if (cases_check(k, both, acc, NULL)) return;
-    /* The sum by which two devices are compared that both differ from the host. */
+    /* Checksum by which two devices can be compared that both differ from the host. */
     printf("differs: seed %llu kernel %s gives %016llx\n", (unsigned long long)j->cases.seed,
            k->name,
            (unsigned long long)inputs_hash(inputs_hash(0, both, k->out_words), acc, k->acc_words));

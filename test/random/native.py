@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New programs against a real GPU: the driver's own libcuda.so.1 is asked, without Salus, and what differs from the host
-is an error of the reference, of the generator or of the driver's compiler; the software GPU agrees with the reference
-(hunt.py), so that the first is an error of the software GPU as well."""
+"""Runs new programs on a real GPU, on the driver's own libcuda.so.1 without Salus. A result that differs from the
+host's is an error of the reference, of the generator or of the driver's compiler. The software GPU agrees with the
+reference (hunt.py), so an error of the reference is also one of the software GPU."""
 import collections
 import concurrent.futures
 import os
@@ -16,7 +16,7 @@ from generator.program import Program
 from hunt import TURNS
 
 JOB = os.path.join(toolchain.BUILD, "test", "random", "job")
-PART = 10  # kernels of a file: the driver compiles one within a second
+PART = 10  # kernels of a file: the driver compiles one kernel within a second
 STACK_BYTES = "8192"
 PATIENCE_S = 30
 DIFFERS = re.compile(r"^differs: seed \d+ kernel k(\d+)", re.M)
@@ -24,13 +24,13 @@ STOPPED = re.compile(r"^stopped: k(\d+)$", re.M)
 
 
 def without_floating_matrices():
-    """Their sums are known to differ (ADR 0009)."""
+    """Floating-point products are left out: their sums are known to differ (ADR 0009)."""
     matrices.PRODUCTS = tuple(p for p in matrices.PRODUCTS if re.match(r"f64$|s\d|b1", p))
     matrices.TILES = {"bytes": matrices.TILES["bytes"]}
 
 
 def ask(expected, image, *options):
-    """(status, what it said) of a job on the driver that the loader finds."""
+    """Runs a job on the driver that the loader finds; returns (status, output)."""
     env = dict(os.environ, CUDA_CACHE_DISABLE="1")
     try:
         done = subprocess.run([JOB, "-stack", STACK_BYTES, *options, expected, image], env=env, text=True, errors="replace",
@@ -79,7 +79,7 @@ class Native:
         self.say(text)
 
     def made(self, name, seed, kernels, variant):
-        """(source, expected, image) of a program."""
+        """Returns (source, expected, image) of a program."""
         source = os.path.join(self.folder, f"{name}.cu")
         with open(source, "w", encoding="utf-8") as f:
             f.write(Program(seed, kernels).text())
@@ -90,7 +90,7 @@ class Native:
         files = self.made(f"{seed}-{at}", seed, range(at, at + PART), variant)
         status, said = ask(*files[1:])
         wrong = {int(k) for k in DIFFERS.findall(said)}
-        for k in STOPPED.findall(said):  # and nothing is known of those behind it
+        for k in STOPPED.findall(said):  # the kernels after it did not run
             wrong |= set(range(int(k), at + PART))
         with self.lock:
             self.counts["kernels"] += PART
@@ -102,8 +102,8 @@ class Native:
             os.unlink(path)
 
     def look(self, seed, kernel, variant):
-        """One that differs, by itself; then not optimized: what is right so is the driver's compiler's error. Its source, PTX and
-        both results stay."""
+        """Runs one kernel that differs by itself, and again without optimization: if that result is right, the
+        driver's compiler is wrong. Keeps its source, PTX and both results."""
         base = os.path.join(self.folder, f"{seed}-k{kernel:02}-{variant}")
         source, expected, image = self.made(os.path.basename(base), seed, [kernel], variant)
         toolchain.host_says(source, toolchain.HOSTS[1], variant, dump=True)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs a program's PTX on the software GPU's interpreter, without daemon, and compares what each
- * kernel gives with the host's reference.
+ * Runs a program's PTX on the software GPU's interpreter, without daemon, and compares each
+ * kernel's results with the host's reference.
  *
  *   play [--isa NAME] [--threads N] [--slice N] [--dump FILE] [--most N] EXPECTED IMAGE...
  *
- * Any number of pairs; an image is PTX. Without --isa, --threads or --slice all builds
- * of the handlers that the processor has are tried, with several threads and budgets. Ends after
- * --most failures. Exits 1 if a kernel differs, 2 if something cannot be read.
+ * Any number of pairs; an image is PTX. Without --isa, --threads or --slice, runs all builds of the
+ * handlers that the processor supports, with several numbers of threads and budgets. Ends after
+ * --most failures. Exits 1 if a kernel differs, 2 if a file cannot be read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +20,17 @@
 #include "test/random/language/inputs.h"
 
 struct play {
-    const char *isa; /* NULL: all */
+    const char *isa; /* NULL: all builds */
     const char *image_path;
-    uint32_t threads, slice; /* 0: several */
+    uint32_t threads, slice; /* 0: several values */
     FILE *dump;
     struct cases cases;
     struct image image;
     uint32_t launches, failures, kernels, programs;
-    uint32_t most; /* failures, then it ends */
+    uint32_t most; /* failures after which it ends */
 };
 
-/* Most instructions of a launch: a launch that takes more never ends. */
+/* A launch that takes more instructions than this counts as endless. */
 #define PLAY_MOST_INSTRUCTIONS 20000000ull
 
 static const char *const play_builds[] = {"base", "v3", "v4"};
@@ -92,7 +92,7 @@ static void run_way(struct play *p, uint32_t threads, uint32_t slice) {
 
 static void run_build(struct play *p, const char *isa) {
     setenv("SALUS_SOFT_ISA", isa, 1);
-    if (strcmp(isa_name(), isa)) return; /* not this processor's */
+    if (strcmp(isa_name(), isa)) return; /* not supported by this processor */
     for (size_t w = 0; w < sizeof(play_ways) / sizeof(play_ways[0]) && !has_enough(p); w++) {
         run_way(p, p->threads ? p->threads : play_ways[w].threads,
                 p->slice ? p->slice : play_ways[w].slice);

@@ -7,19 +7,19 @@ import toolchain
 from generator.program import Program
 
 FOLDER = os.path.join(toolchain.ROOT, "build", "data", "random")
-# seed: how it is compiled, and which kernels of it; what is not optimized is long.
+# seed: variant, and the kernels taken of it; unoptimized PTX is long.
 ALL = range(40)
 PROGRAMS = {101: ("75", ALL), 122: ("80", ALL), 404: ("90", ALL), 125: ("89", ALL), 245: ("90", ALL),
             106: ("86-lineinfo", range(20)), 107: ("75-debug", range(30, 40)), 108: ("90-debug", range(10)),
             109: ("80-plain", range(10)), 255: ("90", ALL), 913: ("90", (4, 15, 39))}
 
 
-# Debugging information names its folder, so that this is the same everywhere.
+# Debug information names the folder, so the folder is the same everywhere.
 NEUTRAL = "/tmp/random-programs"
 
 
 def record(options):
-    """Writes them all again."""
+    """Writes all recorded programs again."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     shutil.rmtree(NEUTRAL, ignore_errors=True)
     os.makedirs(FOLDER)

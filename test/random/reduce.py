@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a kernel that fails small: leaves out statements, takes branches for their statements and
-operands for expressions, as long as it fails in the same way and its meaning stays defined."""
+"""Reduces a kernel that fails: leaves out statements, replaces branches by their statements and expressions by
+operands, as long as it fails in the same way and stays well defined."""
 import os
 import re
 import time
@@ -13,7 +13,7 @@ LITERAL = {"bool": ("true", "false"), "f32": ("1.0f",), "f64": ("1.0",)}
 
 
 def failure_kind(line):
-    """What kind of failure a line is: a wrong result, or an error by its text without numbers."""
+    """The kind of a failure line: a wrong result, or an error message without its numbers."""
     found = re.search(r"\): (.*)$", line)
     return re.sub(r"0x[0-9a-f]+|\d+", "N", found.group(1)) if found else "wrong result"
 
@@ -35,7 +35,7 @@ class Reducer:
             f.write(self.program.text())
 
     def fails(self):
-        """The cheapest question first: most candidates fall out early."""
+        """The cheapest check comes first: most candidates fail it early."""
         self.tries += 1
         self.write()
         try:
@@ -51,7 +51,7 @@ class Reducer:
         return differs
 
     def run(self):
-        """True if the kernel fails at all; then the source is the smallest found."""
+        """True if the kernel fails at all; afterwards the source is the smallest one found."""
         differs = self.fails()
         if not differs:
             return False
@@ -94,7 +94,7 @@ class Reducer:
         return [n for root in self.roots() for n in root.nodes() if isinstance(n, kind)]
 
     def leave_out(self):
-        """Statements, many at a time, then fewer."""
+        """Removes statements, many at a time, then fewer."""
         for block in self.all(Block):
             size = max(len(block.parts) // 2, 1)
             while size:
@@ -108,7 +108,7 @@ class Reducer:
                 size //= 2
 
     def open_blocks(self):
-        """A statement's block in the statement's place."""
+        """Replaces a statement by one of its blocks."""
         for block in self.all(Block):
             for s in list(block.parts):
                 for inner in s.blocks() if isinstance(s, Stmt) else ():
@@ -119,7 +119,7 @@ class Reducer:
                                  lambda: block.parts.__setitem__(slice(None), saved))
 
     def simplify(self):
-        """For an expression a literal or one of its operands, from the outside in."""
+        """Replaces an expression by a literal or one of its operands, from the outside in."""
         done = set()
         for node in self.all((Stmt, Expr, Block)):
             for k, p in enumerate(node.parts):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tester's own tests: that seeds mean the same everywhere, and that it can say no."""
+"""The random tester's own tests: seeds mean the same everywhere, and failures are detected."""
 import glob
 import os
 import sys
@@ -82,7 +82,7 @@ def test_matrices_and_barriers_have_a_model():
 
 
 def test_a_wrong_result_is_seen():
-    """Of a committed program: one digit of one hash, and a kernel that is not there."""
+    """Damages a committed program: one digit of one hash, and a kernel that does not exist."""
     path = sorted(glob.glob(os.path.join(toolchain.ROOT, "build", "data", "random", "*.expected")))[0]
     image = path.replace(".expected", ".ptx")
     with open(path) as f:
@@ -99,7 +99,7 @@ def test_a_wrong_result_is_seen():
 
 
 def hunted(script):
-    """What comes of ten kernels whose job is a script; its arguments are the job's."""
+    """The result of ten kernels whose job is a shell script; its arguments are the job's."""
     with tempfile.TemporaryDirectory() as folder:
         job = os.path.join(folder, "job")
         with open(job, "w") as f:
@@ -133,7 +133,7 @@ def test_what_differs_on_a_gpu_is_looked_at_by_itself():
     counts, _ = hunted("kill -SEGV $$")
     assert counts == {"kernels": 10, "no answer": 1}, counts
     counts, _ = hunted("echo differs: k27 gives CUDA error 719; echo stopped: k27; exit 3")
-    assert counts == {"kernels": 10, "differ": 3}, counts  # those behind it as well
+    assert counts == {"kernels": 10, "differ": 3}, counts  # kernels after a stopped one count as well
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a program's text to what the host says of it, to PTX, and to a verdict on the device."""
+"""Turns a program's text into the host's results, into PTX, and into the device's verdict."""
 import os
 import re
 import subprocess
@@ -8,10 +8,10 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-# The first is watched by a sanitizer; what the second does otherwise is undefined all the same.
+# The first build runs under a sanitizer; if the second gives another result, that is undefined behaviour too.
 HOSTS = (("g++", "-O0", "-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover"), ("g++", "-Og"))
 HOST_FLAGS = ("-x", "c++", "-std=c++17", "-w", "-Wno-psabi", "-fno-strict-aliasing", "-ffp-contract=off", "-I", ROOT)
-# name: flags of nvcc; contraction is a choice of each compiler, so that there is none.
+# name: nvcc's flags; contraction is off, because each compiler chooses differently.
 VARIANTS = {
     "75": ("-O3", "-arch=compute_75"),
     "80": ("-O3", "-arch=compute_80"),
@@ -27,7 +27,7 @@ PATIENCE = float(os.environ.get("SALUS_TEST_PATIENCE", "120")) * 5
 
 
 class GeneratorFault(Exception):
-    """The program itself is wrong: it does not compile, or its meaning is not defined."""
+    """The program itself is wrong: it does not compile, or its behaviour is undefined."""
 
 
 def run(argv, **more):
@@ -46,12 +46,12 @@ NVCC = None
 
 
 def target(variant):
-    """What a host is told of the architecture: which instructions there are not."""
+    """Tells the host the architecture, and with it which instructions are missing."""
     return "-DTARGET=" + variant.split("-")[0]
 
 
 def host_says(source, host, variant, dump=False):
-    """What the program prints, built by one of HOSTS. With `dump`, results are in <source>.host."""
+    """The output of the program, built by one of HOSTS. With `dump`, results go to <source>.host."""
     program = f"{source}.{HOSTS.index(host)}"
     built = run([*host, *HOST_FLAGS, target(variant), "-o", program, source])
     if built.returncode:
@@ -64,7 +64,7 @@ def host_says(source, host, variant, dump=False):
 
 
 def reference(source, variant):
-    """Checks the program by all builds of the host; gives the path of what it must give."""
+    """Checks the program by all host builds; returns the path of the expected results."""
     said = [host_says(source, host, variant) for host in HOSTS]
     if any(s != said[0] for s in said):
         raise GeneratorFault(f"{source}: two builds of the host differ: its meaning is not defined")
@@ -79,7 +79,7 @@ def expect(source, said):
 
 
 def compile_image(source, variant, root=ROOT):
-    """Its PTX. Debugging information names `root`."""
+    """Compiles the program to PTX. Debug information names `root`."""
     global NVCC
     NVCC = NVCC or nvcc()
     path = f"{os.path.splitext(source)[0]}.{variant}.ptx"
@@ -91,7 +91,7 @@ def compile_image(source, variant, root=ROOT):
 
 
 def play(expected, image, *options):
-    """Runs an image on the interpreter: the lines that say what differs, and all that was said."""
+    """Runs an image on the interpreter; returns the lines about differences, and the whole output."""
     done = run([os.path.join(BUILD, "test", "random", "play"), *options, expected, image])
     differs = DIFFERS.findall(done.stdout)
     if done.returncode and not differs:
@@ -100,7 +100,7 @@ def play(expected, image, *options):
 
 
 def first_difference(kernel, source, expected, image, variant, options):
-    """Where the device's results leave the host's, in words."""
+    """Describes in words where the device's results differ from the host's."""
     host_says(source, HOSTS[1], variant, dump=True)
     play(expected, image, *options, "--dump", image + ".dump")
     with open(source + ".host", "rb") as f, open(image + ".dump", "rb") as g:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Valid instructions of PTX, a form each, and what to put into them to make others.
+"""Valid instructions of PTX, a form for each, and the substitutions that make other instructions of them.
 
-Registers are named by their type: %u32a to %u32h, %preda, ... ; gv, cv, sv, lv and pv are variables
-in global, constant, shared, local and parameter memory, fn and fr functions, L a label
-(test/data/verify/frame.ptx declares them).
+Registers are named by their type: %u32a to %u32h, %preda, ... ; gv, cv, sv, lv and pv are variables in global,
+constant, shared, local and parameter memory, fn and fr functions, L a label (test/data/verify/frame.ptx declares
+them).
 """
 import re
 
@@ -11,12 +11,12 @@ REGISTERS = ("pred b8 u8 s8 b16 u16 s16 f16 b32 u32 s32 f32 f16x2 b64 u64 s64 f6
 HELD_IN = {"bf16": "b16", "bf16x2": "b32", "u16x2": "b32", "s16x2": "b32", "tf32": "b32"}
 TYPES = "u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 b8 b16 b32 b64 pred f16x2".split()
 
-# What an operand is replaced by.
+# Operands that replace another operand.
 KINDS = [f"%{t}h" for t in REGISTERS] + [
     "5", "-5", "0f3F800000", "0d3FF0000000000000", "1.5", "_", "L", "gv", "sv", "lv", "pv", "%tid.x",
     "%clock64", "[%b64h]", "[gv]", "{%b32g,%b32h}", "!%predh", "%nope", "nope", "%b32g|%predh"]
 
-# What is put behind an opcode.
+# Words that are appended to an opcode.
 WORDS = ("wide hi sat ftz cc approx full volatile to sync uni shiftamt wrap clamp l NaN relu xorsign "
          "noftz rn rz rni rzi eq lt gt num add and xor min inc cas popc all ballot up bfly f4e finite v2 v4 weak "
          "relaxed acquire acq_rel gpu sys nc ca wb global shared local const param L1::no_allocate "
@@ -26,7 +26,7 @@ INSTRUCTIONS = []
 
 
 def registers(operand, n):
-    """Types as registers, lettered by the place of the operand: "{b32,b32}" is "{%b32b,%b32c}"."""
+    """Replaces types by registers, lettered by the operand's position: "{b32,b32}" becomes "{%b32b,%b32c}"."""
     count = 0
 
     def register(m):
@@ -44,7 +44,7 @@ def t(opcode, *operands):
     INSTRUCTIONS.append((opcode, [registers(x, n) for n, x in enumerate(operands)]))
 
 
-# Operands (by ';'), and the opcodes that take them.
+# Operands (separated by ';'), and the opcodes that take them.
 FORMS = [
     ("u16; u16; u16",
      "add.u16 sub.u16 mul.lo.u16 mul.hi.u16 div.u16 rem.u16 min.u16 max.u16"),
@@ -1066,7 +1066,7 @@ FORMS = [
     ("{f32,f32,f32,f32,f32,f32,f32,f32}; {b32,b32,b32,b32,b32,b32,b32,b32}; "
      "{b32,b32,b32,b32,b32,b32,b32,b32}; {b32,b32,b32,b32}",
      "wmma.mma.sync.aligned.row.col.m32n8k16.f32.f16"),
-    # ---- of four warps
+    # ---- wgmma: instructions of four warps
     ("", "wgmma.fence.sync.aligned wgmma.commit_group.sync.aligned"),
     ("1", "wgmma.wait_group.sync.aligned"),
     ("{f32,f32,f32,f32}; b64; b64; pred; 1; -1; 0; 1",
@@ -1174,7 +1174,7 @@ for operand_list, opcodes in FORMS:
     for opcode in opcodes.split():
         t(opcode, *(operand_list.split("; ") if operand_list else []))
 
-# Other statements; braces keep their names apart.
+# Other statements; braces separate the scopes of their names.
 STATEMENTS = """
 ld.global.f16 %f16a,[gv];
 ld.global.pred %preda,[gv];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ptx_runs FRAME CASES: for each line of CASES, put in place of the line "//case" of FRAME, whether
- * the software GPU runs kernel k: "ok", "lacks" and what, or "no" and why it is no PTX. For
- * scripts/ptx-coverage.
+ * ptx_runs FRAME CASES: for each line of CASES, replaces the line "//case" of FRAME by it and
+ * prints whether the software GPU runs kernel k: "ok", "lacks" and the missing feature, or "no" and
+ * the reason why it is invalid PTX. For scripts/ptx-coverage.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ptx_verdict FRAME CASES: for each line of CASES, put in place of the line "//case" of FRAME, what
- * ptx_parse says of the whole: "ok", or "no" and why. For scripts/ptx-verdicts.
- * ptx_verdict FILE...: modules as they are; fails where one is refused.
+ * ptx_verdict FRAME CASES: for each line of CASES, replaces the line "//case" of FRAME by it and
+ * prints ptx_parse's verdict: "ok", or "no" and the reason. For scripts/ptx-verdicts.
+ *
+ * ptx_verdict FILE...: parses complete modules; fails if one is rejected.
  */
 #include <stdio.h>
 #include <stdlib.h>

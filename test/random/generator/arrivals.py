@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of whole blocks that meet by barriers in shared memory, and wait for copies."""
+"""Statements in which all threads of a block synchronize by barriers in shared memory, and wait for copies."""
 from generator.tree import Block
 
 RULES = {"tokens": 2, "some_arrive": 2, "drop": 1, "for_several": 1, "phases": 2, "groups": 3, "arriving_copies": 2,
@@ -25,7 +25,7 @@ class Arrivals:
         return self.together.grow("u32", depth)
 
     def barrier(self, block, count):
-        """A new one that waits for so many; it is everybody's."""
+        """A new barrier that expects `count` arrivals; all threads see it."""
         name = self.context.fresh("bar")
         block.add(f"SHARED u64 {name};")
         block.add(f"if (t == 0) bar_init(&{name}, {count}); sync_block();")
@@ -43,7 +43,8 @@ class Arrivals:
         block.add(f"{target[0]} = ({target[1]})({target[0]} ^ {words}[", *index, "]);")
 
     def meeting(self, block, target, count, meet, among, alone="false"):
-        """Each writes its own, all meet, each reads one of the first `among`; who is alone its own."""
+        """Each thread writes its own word, all meet, each reads the word of one of the first `among`; a thread
+        without others reads its own."""
         s, bar = self.words(block, self.threads), self.barrier(block, count)
         block.add(f"{s}[t] = ", self.number(), ";")
         block.add(meet.format(bar=bar))
@@ -65,7 +66,7 @@ class Arrivals:
         self.meeting(block, target, f"{2 * self.threads}u", f"meet_by_count(&{{bar}}, t, {self.threads}u);", self.threads)
 
     def phases(self, block, target):
-        """Several of one barrier, between two buffers."""
+        """Several phases of one barrier, alternating between two buffers."""
         s, bar, k = self.words(block, 2 * self.threads), self.barrier(block, f"{self.threads}u"), self.context.fresh("at")
         body, n = Block(), self.dice.between(2, 5)
         saved, self.context.trips = self.context.trips, self.context.trips * n
@@ -77,18 +78,18 @@ class Arrivals:
         self.end(block, bar)
 
     def copy(self, block, to, bytes_):
-        """Of some words of the input, not always all of them."""
+        """Copies some words of the input, sometimes only a part of them."""
         given = [str(bytes_)] if self.dice.chance(0.5) else ["(", self.number(1), f" % {bytes_ + 1}u)"]
         block.add(f"copy_async<{bytes_}>(&{to}[t * 4u], in + (", self.number(), f" & {1024 - 4}u), ", *given, ");")
 
     def zeroed(self, block):
-        """Four words for each thread, all of which are somebody's."""
+        """Four words for each thread; every word belongs to a thread."""
         s = self.words(block, 4 * self.threads)
         block.add(f"for (u32 k = 0; k < 4u; ++k) {s}[t * 4u + k] = k;")
         return s
 
     def groups(self, block, target):
-        """Two copies of each thread, waited for one after the other."""
+        """Two copies of each thread, awaited one after the other."""
         one, other = self.zeroed(block), self.zeroed(block)
         self.copy(block, one, self.dice.pick((4, 8, 16)))
         block.add("copies_commit();")

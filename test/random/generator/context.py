@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a piece of program may name, and what it may cost."""
+"""The names that a piece of program may use, and the cost it may have."""
 
 
 class Array:
-    """`name` is indexed; it may be an expression, such as a thread's part of shared memory."""
+    """An array: `name` is indexed; it may be an expression, such as a thread's part of shared memory."""
 
     def __init__(self, name, type_, size, writable=True):
         self.name = name
@@ -19,7 +19,7 @@ class Object:
 
 
 class CommonWords:
-    """Words that all threads change by one commutative operation."""
+    """Words that all threads change by the same commutative operation."""
 
     def __init__(self, name, type_, op, size):
         self.name = name
@@ -29,24 +29,24 @@ class CommonWords:
 
 
 class Context:
-    """A function's or a kernel's view. Costs are estimates of operations of one thread."""
+    """The context of a function or a kernel. Costs are estimates of operations of one thread."""
 
     def __init__(self, dice, prefix, budget):
         self.dice = dice
         self.prefix = prefix
         self.budget = budget
-        self.variables = {}  # type: names that are assigned to
-        self.constants = {}  # type: names that are only read
+        self.variables = {}  # type: names that may be assigned to
+        self.constants = {}  # type: names that may only be read
         self.arrays = []
         self.objects = []
-        self.scalar_functions = []  # earlier functions, by what they give
+        self.scalar_functions = []  # earlier functions, by return type
         self.struct_functions = []
         self.pointer_functions = []
         self.tables = []
         self.classes = []
-        self.own_words = []  # (type, address) of what no other thread touches
+        self.own_words = []  # (type, address) of words that no other thread touches
         self.common_words = []
-        self.returns = None  # of a function: its type, a scalar's name or a Struct
+        self.returns = None  # return type of a function: a scalar's name or a Struct
         self.result_object = None
         self.in_loop = False
         self.in_switch = False

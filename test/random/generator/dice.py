@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choices that follow from a seed alone, on every version of Python."""
+"""Choices that depend on a seed only, in every version of Python."""
 import random
 
 
 class Dice:
-    """Rests on random() only: of the module's methods the one whose sequence is promised to stay."""
+    """Uses only random(), the one method of the module whose sequence is guaranteed to stay the same."""
 
     def __init__(self, seed):
         self._random = random.Random(str(seed))
@@ -22,7 +22,7 @@ class Dice:
         return items[self.below(len(items))]
 
     def weighted(self, table):
-        """A key of {key: weight}."""
+        """Draws a key of {key: weight}."""
         at = self._random.random() * sum(table.values())
         for key, weight in table.items():
             at -= weight

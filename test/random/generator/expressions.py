@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions without undefined behaviour: arithmetic is unsigned and cut to its type, counts of
-shifts are bounded, division and conversions go through functions that have a value for everything."""
+"""Expressions without undefined behaviour: arithmetic is unsigned and truncated to its type, shift counts are
+bounded, and division and conversions use functions that are defined for every operand."""
 from generator.intrinsics import INTRINSICS
 from generator.scalars import INTS, REALS, WEIGHTS, bits, literal, wide
 from generator.tree import Expr

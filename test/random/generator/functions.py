@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels call: functions by value, by pointer, recursive, in tables, virtual; structures."""
+"""Code that kernels call: functions with values, with pointers, recursive ones, function tables, virtual
+functions; and structures."""
 from generator.context import Array, Context, Object
 from generator.scalars import INTS, WEIGHTS, literal
 from generator.statements import Statements
@@ -13,11 +14,11 @@ class Field:
     def __init__(self, name, type_, size):
         self.name = name
         self.type = type_
-        self.size = size  # of an array; 0: a scalar
+        self.size = size  # size of an array; 0: a scalar
 
 
 class Struct(Part):
-    """With a function <name>_of that makes one of a number."""
+    """A structure with a function <name>_of that makes one from a number."""
 
     def __init__(self, dice, name):
         self.fields = [Field(f"m{k}", dice.weighted(WEIGHTS), dice.pick((0, 0, 0, 0, 2, 4, 8)))
@@ -36,7 +37,7 @@ class Struct(Part):
 
 
 class Function(Part):
-    """`arguments` after `in`: ("scalar", type), ("struct", Struct) or ("depth", None)."""
+    """A function. `arguments`, which come after `in`, are ("scalar", type), ("struct", Struct) or ("depth", None)."""
 
     def __init__(self, name, type_, arguments, cost, *parts):
         super().__init__(name, *parts)
@@ -60,7 +61,7 @@ class Class(Part):
 
 
 class Functions:
-    """Grows a kernel's parts, each of which may use the earlier ones."""
+    """Generates a kernel's functions and types, each of which may use the earlier ones."""
 
     def __init__(self, dice, prefix):
         self.dice = dice
@@ -86,7 +87,7 @@ class Functions:
         return f"{self.prefix}_{stem}{len(self.parts)}"
 
     def give(self, context):
-        """Lets `context` use what there is."""
+        """Makes all functions and types available to `context`."""
         context.scalar_functions = list(self.scalar_functions)
         context.struct_functions = list(self.struct_functions)
         context.pointer_functions = list(self.pointer_functions)
@@ -103,7 +104,7 @@ class Functions:
         self.parts.append(self.structs[-1])
 
     def declare_variables(self, context, body, count):
-        """Variables, with values, at the beginning of a body."""
+        """Initialized variables at the beginning of a body."""
         statements = Statements(context)
         for _ in range(count):
             t, name = self.dice.weighted(WEIGHTS | {"bool": 1}), context.fresh("v")
@@ -141,7 +142,7 @@ class Functions:
             body.add(f"{target[0]} += misalignment({address}, {align}u);")
 
     def body(self, context, size):
-        """Declarations and statements; the caller adds what is returned."""
+        """A body of declarations and statements; the caller appends the return statement."""
         body = Block()
         self.declare_variables(context, body, self.dice.between(2, 4))
         if self.dice.chance(0.35):
@@ -157,7 +158,8 @@ class Functions:
         return body, statements
 
     def arguments(self, context, count):
-        """Scalars and structures, known to the context: what a caller gives, and the text."""
+        """Declares scalar and struct parameters in the context; returns their kinds, which callers pass, and their
+        text."""
         kinds, text = [], "const u32 *in"
         for _ in range(count):
             name = context.fresh("p")
@@ -200,7 +202,7 @@ class Functions:
         self.parts.append(f)
 
     def recursive(self):
-        """Calls itself once or twice on the way."""
+        """A function that calls itself once or twice."""
         name, t = self.name("r"), self.dice.weighted(WEIGHTS)
         context = self.context(60)
         context.returns = t
@@ -248,7 +250,7 @@ class Functions:
         self.parts.append(f)
 
     def table(self):
-        """Four functions of one signature, called through pointers."""
+        """Four functions with the same signature, called through pointers."""
         t, name = self.dice.weighted(WEIGHTS), self.name("t")
         kinds = [("scalar", self.dice.weighted(WEIGHTS)) for _ in range(self.dice.between(1, 3))]
         signature = "".join(f", {k[1]} p{n}" for n, k in enumerate(kinds))
@@ -272,7 +274,7 @@ class Functions:
         self.parts.append(f)
 
     def virtual(self):
-        """A base class and two others, called through a pointer to the base."""
+        """A base class and two derived ones, called through a pointer to the base."""
         name = self.name("c")
         parts, cost = [], 0
         c = Class(name)

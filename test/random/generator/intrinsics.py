@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of intrinsics.h, by their signatures there."""
+"""The functions of intrinsics.h, read from their signatures there."""
 import os
 import re
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "language", "intrinsics.h")
 SIGNATURE = re.compile(r"^FN (\w+) (\w+)\((.*)\) \{", re.M)
-# Parts of others; raw numbers could be signalling NaNs.
+# Parts of other functions; from these, numbers could be signalling NaNs.
 INNER = ("f32_raw", "f64_raw", "low24", "half_tidy")
 
-# What is asked for more often than by chance: nothing else makes such instructions.
+# Functions that are chosen more often than at random, because only they yield such instructions.
 OFTEN = ("guarded_", "jump_", "add96", "sub96", "fma_", "bfe_")
 
 

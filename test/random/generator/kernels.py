@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel: its parts, its shape, and statements that threads run together or apart."""
+"""A kernel: its parts, its shape, and statements that threads execute together or separately."""
 from generator.context import Array, CommonWords, Context
 from generator.dice import Dice
 from generator.functions import Functions
@@ -11,7 +11,7 @@ from generator.tree import Block, used_parts
 BLOCKS = ((32, 1, 1), (64, 1, 1), (96, 1, 1), (33, 1, 1), (7, 1, 1), (50, 1, 1), (128, 1, 1), (8, 8, 1), (5, 9, 1),
           (4, 4, 4), (3, 5, 7), (16, 3, 2), (1, 1, 1), (31, 1, 1))
 GRIDS = ((1, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2))
-# What the words of `acc` are for: common ones first, then some of each thread's own.
+# Use of the words of `acc`: common ones first, then some for each thread.
 COMMON_WORDS, OWN_WORDS = 64, 5
 COMMON = (("u32", ("add", "and", "or", "xor", "min", "max", "mul")), ("i32", ("min", "max")), ("f32", ("add",)),
           ("u64", ("add", "and", "or", "xor", "min", "max")), ("i64", ("min", "max")), ("f64", ("add",)))
@@ -25,12 +25,12 @@ class Kernel:
         dice = Dice(f"{seed}/{index}")
         self.block = dice.pick(BLOCKS)
         self.grid = dice.pick(GRIDS)
-        # alone: threads by themselves; warp: with their warps, and they may leave; block: with barriers.
+        # alone: threads are independent; warp: warps synchronize, and lanes may leave; block: with barriers.
         self.kind = dice.weighted({"alone": 4, "warp": 3, "block": 3})
         self.functions = Functions(dice, self.name)
         self.functions.grow()
         self.constants(dice)
-        self.words = 0  # of output, for each thread
+        self.words = 0  # words of output of each thread
         self.body = KernelBody(dice, self).grow()
 
     def threads(self):
@@ -56,7 +56,7 @@ class Kernel:
 
 
 def bits_of(t, value):
-    """A value as a 64-bit word, the same on both sides."""
+    """The value as a 64-bit word, equal on device and host."""
     return f"{t}_bits({value})" if t in REALS else f"(u64){value}"
 
 
@@ -93,7 +93,7 @@ class KernelBody:
         return body
 
     def memory(self):
-        """Arrays in every space, words for atomics."""
+        """Arrays in every memory space, and words for atomics."""
         c, body, f = self.context, self.body, self.kernel.functions
         for _ in range(self.dice.pick((0, 1, 1, 2))):
             f.declare_array(c, body)
@@ -110,7 +110,7 @@ class KernelBody:
             c.common_words.append(CommonWords(f"(({t} *)(acc + {at}))", t, self.dice.pick(ops), 16))
 
     def own_part(self, t, size):
-        """Of shared memory, this thread's part."""
+        """This thread's part of a shared array."""
         name = self.context.fresh("part")
         self.body.add(f"SHARED {t} {name}[{self.kernel.threads() * size}]; "
                       f"for (u32 k = 0; k < {size}u; ++k) {name}[t * {size}u + k] = ({t})(in[(t + k) & INPUT_MASK]);")
@@ -125,7 +125,7 @@ class KernelBody:
         self.context.own_words.append(("u32", f"(u32 *)({own} + 4)"))
 
     def results(self):
-        """Every variable, every array folded, fields of every structure."""
+        """Writes every variable, the hash of every array, and the fields of every structure."""
         for t, names in self.context.variables.items():
             for name in names:
                 self.result(bits_of(t, name))

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of whole warps: products of matrices, and their moves between memory and registers.
-Where a warp is not whole they are left out."""
+"""Statements of whole warps: matrix products, and moves of matrices between memory and registers.
+
+They are left out where a warp is incomplete."""
 from generator.scalars import INTS
 from generator.tree import Block
 
 PRODUCTS = ("f16_8", "f16_16", "half", "bf16_8", "bf16_16", "tf32", "f64", "fp8", "s8_16", "s8_32", "s4_32", "s4_64",
             "b1_128", "b1_256")
-# wmma: how many words of its result there are.
+# wmma: number of words of the result.
 TILES = {"square": 256, "tall": 256, "halves": 128, "bytes": 256}
 WHOLE = "~0u"
 
 
 class Matrices:
-    """`rules` of what Together can choose from; empty in kernels that have none of it."""
+    """The `rules` that Together can choose from; empty in kernels without matrices."""
 
     def __init__(self, together, threads, body):
         self.together = together
@@ -26,14 +27,14 @@ class Matrices:
         body.add(f"alignas(32) SHARED u32 {self.area}[{threads // 32} * TILE_WORDS];")
 
     def statement(self, block, mask):
-        """Some rule's, where all lanes of `mask` come by."""
+        """A statement of one rule, at a place that all lanes of `mask` reach."""
         inner = Block()
         self.context.spend(60)
         getattr(self, self.dice.weighted(self.rules))(inner)
         block.add(f"if ({mask} == {WHOLE}) ", inner)
 
     def put(self, block, *value):
-        """Assigns to some variable: there is always one."""
+        """Assigns to some variable; one always exists."""
         name, t = self.together.statements.target(("u64", "i64", "u32", "i32")) or self.together.statements.target(INTS)
         block.add(f"{name} = ({t})folded(", *value, ");")
 
@@ -48,7 +49,7 @@ class Matrices:
         self.put(block, "transpose_matrix(", self.number(), ")")
 
     def rows(self, block):
-        """The warp's part of the area, which nobody reads any more."""
+        """The warp's part of the area, which no lane reads any more."""
         name = self.context.fresh("rows")
         block.add(f"u32 *const {name} = {self.area} + (t >> 5) * TILE_WORDS;")
         return name
@@ -62,7 +63,7 @@ class Matrices:
         block.add(f"sync_warp({WHOLE});")
 
     def store_rows(self, block):
-        """Each lane its own row, whichever."""
+        """Each lane chooses any row of its own."""
         rows = self.rows(block)
         block.add(f"store_matrices<{self.dice.pick(('true', 'false'))}>({rows}, lane ^ (",
                   self.together.uniform(None), " & 31u), ", self.number(), ");")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of kernels, and the list by which the host's reference runs them."""
+"""A file of kernels, and the list from which the host's reference runs them."""
 from generator.kernels import COMMON_WORDS, OWN_WORDS, Kernel
 from generator.tree import indented
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalar types: widths, the unsigned type that arithmetic is done in, literals."""
+"""Scalar types: widths, the unsigned type used for arithmetic, and literals."""
 
 INTS = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
 REALS = ("f32", "f64")
 ALL = INTS + REALS
-# 32-bit words are what programs are mostly made of.
+# Programs mostly use 32-bit words.
 WEIGHTS = {"u32": 6, "i32": 4, "u64": 3, "i64": 2, "u16": 3, "i16": 3, "u8": 2, "i8": 2, "f32": 3, "f64": 2}
 EDGES = (0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255, 256, 32767, 32768, 65535, 65536,
          0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,

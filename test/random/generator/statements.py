@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of one thread: every loop ends, every path is well defined, and lanes go their own ways."""
+"""Statements of one thread: every loop ends, every path is well defined, and lanes diverge."""
 from generator.expressions import Expressions
 from generator.scalars import INTS, REALS, bits, wide
 from generator.tree import Block, Stmt
@@ -30,7 +30,7 @@ class Statements:
         return self.expressions.grow(t, self.dice.between(1, 3) if depth is None else depth)
 
     def target(self, kinds=INTS + REALS):
-        """A variable and its type."""
+        """A random variable of one of these types, and its type."""
         found = [(n, t) for t in kinds for n in self.context.variables.get(t, [])]
         return self.dice.pick(found) if found else None
 
@@ -78,7 +78,7 @@ class Statements:
         return True
 
     def vector(self, block, depth):
-        """Words through an array of vectors in local memory."""
+        """Stores and loads words through an array of vectors in local memory."""
         kind, of = self.dice.pick((("uint4", "u32"), ("longlong2", "i64"), ("short4", "i16"), ("uchar4", "u8"),
                                    ("int2", "i32"), ("float4", "f32")))
         target = self.target((of,))
@@ -106,7 +106,7 @@ class Statements:
         return self.block(self.dice.between(1, 3), depth - 1)
 
     def choose(self, block, depth):
-        """A switch: dense ones become tables of jumps, sparse ones searches."""
+        """A switch: dense ones compile to jump tables, sparse ones to searches."""
         if depth <= 0:
             return False
         t = self.dice.pick(("u32", "i32", "u8", "u64", "i16"))
@@ -117,7 +117,7 @@ class Statements:
         outer, self.context.in_switch = self.context.in_switch, True
         for v in values:
             if dense and n > 5 and self.dice.chance(0.1):
-                continue  # a hole
+                continue  # leaves a gap
             parts += [f"case {v}: ", self.block(self.dice.between(1, 2), depth - 2),
                       " break;\n" if self.dice.chance(0.8) else "\n// falls through\n"]
         if self.dice.chance(0.7):
@@ -135,7 +135,7 @@ class Statements:
         return body
 
     def count(self, block, depth):
-        """A counted loop; how often follows from data."""
+        """A counted loop whose trip count depends on data."""
         mask = self.dice.pick((1, 3, 3, 7, 7, 15))
         if depth <= 0 or not self.context.affords(mask * 10):
             return False
@@ -153,7 +153,7 @@ class Statements:
         return True
 
     def repeat(self, block, depth):
-        """While and do-while with any condition, and fuel."""
+        """While and do-while loops with any condition, and a bound on iterations."""
         fuel = self.dice.pick((2, 5, 9, 20))
         if depth <= 0 or not self.context.affords(fuel * 10):
             return False
@@ -187,7 +187,7 @@ class Statements:
     # ---- calls ----
 
     def transform(self, block, depth):
-        """A structure through a function, by value."""
+        """Passes a structure through a function, by value."""
         found = [(o, f) for o in self.context.objects for f in self.context.struct_functions
                  if f.type is o.struct and self.context.affords(f.cost)]
         if not found:
@@ -198,7 +198,7 @@ class Statements:
         return True
 
     def by_pointer(self, block, depth):
-        """An array of any memory through a function."""
+        """Passes an array in any memory to a function."""
         found = [(a, f) for a in self.context.arrays for f in self.context.pointer_functions
                  if a.writable and a.type == f.element and a.size >= f.size and self.context.affords(f.cost)]
         if not found:
@@ -209,7 +209,7 @@ class Statements:
         return True
 
     def dispatch(self, block, depth):
-        """A virtual call on an object that data chooses."""
+        """A virtual call on an object that data selects."""
         found = [c for c in self.context.classes if self.context.affords(c.cost)]
         target = self.target(("u32", "i32", "u64"))
         if not found or not target:
@@ -226,7 +226,7 @@ class Statements:
     # ---- atomics ----
 
     def own_atomic(self, block, depth):
-        """On a word that is this thread's alone: the old value is known."""
+        """Atomics on a word that only this thread uses: the old value is known."""
         if not self.context.own_words:
             return False
         t, name = self.dice.pick(self.context.own_words)
@@ -240,7 +240,7 @@ class Statements:
         return True
 
     def common_atomic(self, block, depth):
-        """On words that all share: operations of one kind, in any order, give the same."""
+        """Atomics on words that all threads share: operations of one kind give the same result in any order."""
         if not self.context.common_words:
             return False
         s = self.dice.pick(self.context.common_words)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that the threads of a warp or a block run together. Where they stand, all lanes of the
-mask come by, the same number of times; what decides about that is uniform."""
+"""Statements that the threads of a warp or a block execute together.
+
+All lanes of the mask reach such a statement, the same number of times; every condition on the way is uniform."""
 from generator.arrivals import Arrivals
 from generator.matrices import Matrices
 from generator.scalars import INTS, REALS
@@ -21,7 +22,7 @@ class Together:
         self.statements = Statements(context)
         self.matrices = Matrices(self, 0 if kind == "alone" else threads, body)
         self.arrivals = Arrivals(self, threads)
-        # What is the same in all threads of the block, and besides in all of a warp.
+        # Expressions that are the same in all threads of the block, and others that are the same in all of a warp.
         self.block_uniform = ["pm.c", "(u32)ph", "blk", "(u32)pb", "(u32)salt", "in[5]"]
         self.warp_uniform = []
         for k in range(2):
@@ -36,7 +37,7 @@ class Together:
             self.mask = "full"
 
     def statement(self, block, mask, depth):
-        """`mask`: "full" where the whole block is together, else the lanes that are."""
+        """`mask`: "full" where the whole block is converged, else the lanes that are."""
         if mask == "full":
             mask = self.mask
             if self.kind == "block" and self.dice.chance(0.55):
@@ -51,14 +52,14 @@ class Together:
         return self.statements.grow(t, depth)
 
     def uniform(self, mask):
-        """A number that is the same in all that come by."""
+        """A number that is the same in all threads that reach the statement."""
         names = self.block_uniform + (self.warp_uniform if mask == self.mask else [])
         a, b = self.dice.pick(names), self.dice.pick(names)
         op = self.dice.pick("+-^&|")
         return Expr("uniform", f"({a} {op} ({b} >> {self.dice.below(9)}u))")
 
     def put(self, block, t, *value):
-        """Assigns to some variable of the type, or to none if there is none."""
+        """Assigns to a variable of the type, or discards the value if there is none."""
         target = self.statements.target((t,))
         block.add(*([f"{target[0]} = "] if target else ["(void)"]), *value, ";")
 
@@ -98,7 +99,7 @@ class Together:
             self.put(block, t, *value)
 
     def part(self, block, mask, depth):
-        """Lanes go two ways; each side works on together."""
+        """Lanes take two branches; the lanes of each stay converged."""
         if depth <= 0:
             return
         p, m = self.context.fresh("p"), self.context.fresh("m")
@@ -125,7 +126,7 @@ class Together:
         self.statements.statement(block, 2)
 
     def leaving_loop(self, block, mask, depth):
-        """Lanes leave one after the other; those that stay are together."""
+        """Lanes leave one after the other; the remaining lanes stay converged."""
         if depth <= 0:
             return
         i, m, p = self.context.fresh("at"), self.context.fresh("m"), self.context.fresh("p")
@@ -138,12 +139,12 @@ class Together:
                   self.grow("bool"), f"; {m} = ballot({m}, {p}); if (!{p}) break; ", body, " } }")
 
     def exit(self, block):
-        """Lanes end; the others know. What they have not given stays as it was."""
+        """Some lanes exit, and the others know which. Output that those lanes have not written stays as it was."""
         p = self.context.fresh("p")
         block.add(f"{{ const bool {p} = ", self.grow("bool"), " && ", self.grow("bool"),
                   f"; here &= ~ballot(here, {p}); if ({p}) return; }}")
 
-    # ---- all of them, by what is the same for all ----
+    # ---- control flow on uniform conditions ----
 
     def common_branch(self, block, mask, depth):
         if depth <= 0:
@@ -176,7 +177,7 @@ class Together:
     # ---- the block ----
 
     def exchange(self, block, mask, depth):
-        """Each writes its own, then reads another's."""
+        """Each thread writes its own word, then reads another thread's."""
         t, s = self.dice.pick(INTS + REALS), self.context.fresh("s")
         target = self.statements.target((t,))
         if not target:
@@ -193,7 +194,7 @@ class Together:
                   f" % {self.threads}u]; sync_block(); }}")
 
     def tree(self, block, mask, depth):
-        """A sum by halves, whatever the number of threads."""
+        """A sum by halving, for any number of threads."""
         s = self.context.fresh("s")
         target = self.statements.target(("u32",))
         block.add(f"{{ SHARED u32 {s}[{self.threads}]; {s}[t] = ", self.grow("u32"), "; sync_block(); ",
@@ -208,7 +209,7 @@ class Together:
         self.put(block, "u32", f"{f}(", self.grow("bool"), ")")
 
     def shared_atomics(self, block, mask, depth):
-        """Words that all change by one operation; then everybody reads one."""
+        """All threads change common words by one operation; then each reads one."""
         t, op = self.dice.pick((("u32", "add"), ("u32", "xor"), ("u32", "or"), ("u32", "and"), ("u32", "min"),
                                 ("u32", "max"), ("i32", "min"), ("i32", "max"), ("u64", "add"), ("u64", "xor"),
                                 ("u64", "min"), ("i64", "min"), ("i64", "max"), ("u32", "mul")))

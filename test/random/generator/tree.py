@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tree of a program: text with holes, so that what emits it and what reduces it need not know
-every construct. A part is text or another node."""
+"""The tree of a program: text with holes, so that the emitter and the reducer need not know every construct.
+
+A part is text or another node."""
 import re
 
 INDENT = "    "
@@ -14,7 +15,7 @@ class Node:
         return "".join(p if isinstance(p, str) else p.text() for p in self.parts)
 
     def nodes(self):
-        """This node and all below it, the parent first."""
+        """This node and all nodes below it, parents first."""
         yield self
         for p in self.parts:
             if isinstance(p, Node):
@@ -22,7 +23,7 @@ class Node:
 
 
 class Expr(Node):
-    """An expression without side effects; `type` is what it may be replaced by."""
+    """An expression without side effects; `type` is the type of a possible replacement."""
 
     def __init__(self, type_, *parts):
         super().__init__(*parts)
@@ -37,7 +38,7 @@ class Stmt(Node):
 
 
 class Block(Node):
-    """Statements, any of which can be left out."""
+    """Statements, each of which can be left out."""
 
     def text(self):
         return "{\n" + "\n".join(s.text() for s in self.parts) + "\n}"
@@ -47,7 +48,7 @@ class Block(Node):
 
 
 class Part(Node):
-    """Something at the level of the file that others use by name: a function, a type, a table."""
+    """A definition at file level that others use by name: a function, a type, a table."""
 
     def __init__(self, name, *parts):
         super().__init__(*parts)
@@ -55,7 +56,7 @@ class Part(Node):
 
 
 def used_parts(parts, text):
-    """Those of `parts`, which only use earlier ones, that `text` or another used one names."""
+    """The elements of `parts` that `text` or another used part names; parts use only earlier ones."""
     used = []
     for part in reversed(parts):
         if re.search(rf"\b{part.name}\b", text):
@@ -65,7 +66,7 @@ def used_parts(parts, text):
 
 
 def indented(text):
-    """Lines indented by the braces around them."""
+    """Indents the lines by the braces around them."""
     out, depth = [], 0
     for line in text.split("\n"):
         line = line.strip()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads of a block that meet by an mbarrier, and copies that somebody waits for: by groups, by
- * barriers, by bytes. What the architecture lacks is a plain barrier or a plain copy: nobody sees
- * the difference, so that the host's model is that.
+ * Threads of a block that meet at an mbarrier, and asynchronous copies with several kinds of waits:
+ * by groups, by barriers, by bytes. On architectures without these, a plain barrier or a plain copy
+ * takes their place, with the same result; the host's model does that too.
  */
 #ifndef TEST_RANDOM_ARRIVALS_H
 #define TEST_RANDOM_ARRIVALS_H
@@ -19,7 +19,7 @@
 /* ---- barriers in shared memory -----------------------------------------------------------------
  */
 
-/* By one thread, between barriers of the block. */
+/* Called by one thread, between barriers of the block. */
 HD inline void bar_init(u64 *bar, u32 count) {
 #if ARRIVALS
     asm volatile("mbarrier.init.shared.b64 [%0],%1;" ::"r"(shared_address(bar)), "r"(count)
@@ -61,7 +61,7 @@ HD inline void bar_try_wait(u64 *bar, u32 parity) {
 #endif
 #endif
 
-/* All arrive, and wait for the phase that they arrived in. */
+/* All arrive, and each waits for the phase in which it arrived. */
 HD inline void meet_by_token(u64 *bar) {
 #if ARRIVALS
     u64 token;
@@ -81,7 +81,7 @@ HD inline void meet_by_token(u64 *bar) {
 #endif
 }
 
-/* Some arrive, all wait. */
+/* Some threads arrive, all wait. */
 HD inline void meet_by_parity(u64 *bar, bool arrives, u32 parity) {
 #if ARRIVALS
     if (arrives)
@@ -94,8 +94,8 @@ HD inline void meet_by_parity(u64 *bar, bool arrives, u32 parity) {
 #endif
 }
 
-/* Two phases: those who drop out in the first are not waited for in the second, nor do they wait:
- * by then the barrier may be further on than anybody can tell by a parity. */
+/* Two phases: threads that drop out in the first are not awaited in the second. They do not wait
+ * either: by then the barrier may have advanced further than a parity can tell. */
 HD inline void meet_and_drop(u64 *bar, bool drops) {
 #if ARRIVALS
     if (drops) {
@@ -112,7 +112,7 @@ HD inline void meet_and_drop(u64 *bar, bool drops) {
 #endif
 }
 
-/* A thread arrives for several: the phase ends with the last of the count. */
+/* A thread arrives for several: the phase ends with the last arrival of the count. */
 HD inline void meet_by_count(u64 *bar, u32 t, u32 threads) {
 #if ARRIVALS && TARGET >= 90
     if (t == 0)
@@ -134,8 +134,10 @@ HD inline void meet_by_count(u64 *bar, u32 t, u32 threads) {
 #endif
 }
 
-/* ---- copies of threads -------------------------------------------------------------------------
- * `bytes` 4, 8 or 16; of these `given` come from memory, the rest are zeros. */
+/* ---- copies of threads
+ * -------------------------------------------------------------------------
+ *
+ * `bytes` is 4, 8 or 16; `given` of them come from memory, the rest are zeros. */
 
 template <u32 bytes> HD inline void copy_async(u32 *to, const u32 *from, u32 given) {
 #if ARRIVALS
@@ -159,13 +161,14 @@ HD inline void copies_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/* All but the latest `left` groups are there. */
+/* Waits until all but the latest `left` groups have completed. */
 template <u32 left> HD inline void copies_wait() {
 #if ARRIVALS
     asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 #endif
 }
-/* This thread's copies arrive when they are there: in the place of one arrival of its own. */
+/* This thread's copies arrive at the barrier when they complete, in place of one arrival of the
+ * thread. */
 HD inline void copies_arrive(u64 *bar) {
 #if ARRIVALS
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(bar))
@@ -174,7 +177,7 @@ HD inline void copies_arrive(u64 *bar) {
     (void)bar;
 #endif
 }
-/* A thread waits for what others said of a phase. */
+/* A thread waits for a phase in which other threads arrive. */
 HD inline void bar_join(u64 *bar, u32 parity) {
 #if ARRIVALS
     bar_wait(bar, parity);
@@ -187,7 +190,7 @@ HD inline void bar_join(u64 *bar, u32 parity) {
 /* ---- copies of a block -------------------------------------------------------------------------
  */
 
-/* By one thread; the barrier counts it once, and the bytes. Multiples of 16. */
+/* Called by one thread; the barrier counts one arrival and the bytes. Sizes are multiples of 16. */
 HD inline void copy_bulk(u32 *to, const u32 *from, u32 bytes, u64 *bar) {
 #if ARRIVALS && TARGET >= 90
     asm volatile(

@@ -63,7 +63,7 @@ HD inline u32 match_all(u32 mask, u32 value) {
     return bits ^ (all ? 0x40u : 0u);
 #else
     const bool all = match_any(mask, value) == mask;
-    /* Votes over all lanes, not over those that agree with this one. */
+    /* Votes over all lanes, not only over the lanes that agree with this one. */
     return ballot(mask, all) == mask ? mask ^ 0x40u : 0;
 #endif
 }
@@ -81,14 +81,14 @@ template <typename T> static T model_shuffle(u32 mask, T value, u32 source) {
 }
 #endif
 
-/* The lane of `mask` that comes `n` lanes of it after the first, round and round. */
+/* The lane of `mask` that is `n` lanes after its first one, cyclically. */
 HD inline u32 lane_of(u32 mask, u32 n) {
     n %= popc32(mask);
     for (u32 l = 0;; l++)
         if ((mask >> l & 1u) && !n--) return l;
 }
 
-/* Width 8, 16 or 32: the source is in the lane's own part; beyond it, the lane itself. */
+/* Width 8, 16 or 32: the source is in the lane's own segment; beyond it, the lane itself. */
 template <typename T> HD inline T shuffle_idx(u32 mask, u32 lane, T v, u32 source, u32 width) {
     const u32 from = (lane & ~(width - 1u)) | (source & (width - 1u));
     const T got =
@@ -105,7 +105,7 @@ template <typename T> HD inline T shuffle_down(u32 mask, u32 lane, T v, u32 by, 
     const T got = EITHER(__shfl_down_sync(mask, v, by, (int)width), model_shuffle(mask, v, from));
     return mask >> from & 1u ? got : (T)0;
 }
-/* A lower part may be read across parts, a higher one may not. */
+/* Lanes may read from a lower segment, not from a higher one. */
 template <typename T> HD inline T shuffle_xor(u32 mask, u32 lane, T v, u32 by, u32 width) {
     const u32 last = (lane & ~(width - 1u)) | (width - 1u);
     const u32 from = (lane ^ (by & 31u)) <= last ? lane ^ (by & 31u) : lane;
@@ -117,7 +117,7 @@ template <typename T> HD inline T shuffle_xor(u32 mask, u32 lane, T v, u32 by, u
 /* ---- reductions --------------------------------------------------------------------------------
  */
 
-/* Instructions since compute_80; before, lane by lane. */
+/* Instructions since compute_80; before that, a loop over lanes. */
 #if !defined(__CUDACC__) || __CUDA_ARCH__ >= 800
 #define REDUCE_LANES(name, T, intrinsic, expression)                               \
     HD inline T reduce_##name(u32 mask, T value) {                                 \
@@ -158,8 +158,8 @@ REDUCE(max, u32, __reduce_max_sync, v > r ? v : r)
 REDUCE(smin, i32, __reduce_min_sync, v < r ? v : r)
 REDUCE(smax, i32, __reduce_max_sync, v > r ? v : r)
 
-/* ---- atomics: each gives the old value ---------------------------------------------------------
- */
+/* ---- atomics: each returns the old value
+ * ------------------------------------------------------- */
 
 #define ATOMIC(name, T, intrinsic, expression)              \
     HD inline T atomic_##name(T *p, T v) {                  \
@@ -177,7 +177,7 @@ REDUCE(smax, i32, __reduce_max_sync, v > r ? v : r)
     ATOMIC(name, T, intrinsic, expression)
 #endif
 #ifndef __CUDACC__
-/* In global memory, where all of them are, sums of f32 take numbers below the normal ones for 0. */
+/* Global atomics, which all of these are, flush subnormal f32 operands and sums to 0. */
 static f32 flushed(f32 a) {
     return fpclassify(a) == FP_SUBNORMAL ? copysignf(0, a) : a;
 }
@@ -224,7 +224,7 @@ HD inline u64 atomic_cas_u64(u64 *p, u64 compare, u64 v) {
     return old;
 #endif
 }
-/* An operation that no instruction has, by compare and swap: multiplication is commutative. */
+/* An operation without an instruction, by compare and swap: multiplication is commutative. */
 HD inline void atomic_mul_u32(u32 *p, u32 v) {
     u32 old = *p, seen;
     while ((seen = atomic_cas_u32(p, old, old * v)) != old)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inputs of kernels and the summary of their results: the same for the host's reference (C++)
- * and for the program that runs the PTX (C).
+ * The inputs of kernels and the checksum of their results: shared by the host's reference (C++) and
+ * the program that runs the PTX (C).
  */
 #ifndef TEST_RANDOM_INPUTS_H
 #define TEST_RANDOM_INPUTS_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define INPUTS_WORDS 1024u
-#define INPUTS_UNTOUCHED 0xa5a5a5a5a5a5a5a5ull /* output before the kernel */
+#define INPUTS_UNTOUCHED 0xa5a5a5a5a5a5a5a5ull /* contents of the output before the kernel runs */
 
 static inline uint64_t inputs_mix(uint64_t x) {
     x += 0x9e3779b97f4a7c15ull;
@@ -19,12 +19,12 @@ static inline uint64_t inputs_mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/* The n-th number of a kernel, of all its inputs. */
+/* The n-th of a kernel's random numbers, from which all its inputs are made. */
 static inline uint64_t inputs_number(uint64_t seed, uint32_t kernel, uint32_t n) {
     return inputs_mix(inputs_mix(seed * 1000003u + kernel) + n);
 }
 
-/* Words of input: every value, but edges and small ones more often. */
+/* Input words: all values are possible, edge values and small ones are more frequent. */
 static inline void inputs_fill(uint32_t *in, uint64_t seed, uint32_t kernel) {
     static const uint32_t edges[8] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 255, 31, 0x10000};
     for (uint32_t k = 0; k < INPUTS_WORDS; k++) {
@@ -39,7 +39,7 @@ static inline void inputs_fill_acc(uint64_t *acc, uint32_t words, uint64_t seed,
         acc[k] = inputs_number(seed, kernel, INPUTS_WORDS + k) & 0x000fffff000fffffull;
 }
 
-/* The scalar parameters, as 64-bit words: u8, u16, struct mixed by its bytes, u64. */
+/* The scalar parameters as 64-bit words: u8, u16, the bytes of struct mixed, u64. */
 static inline void inputs_scalars(uint64_t scalars[4], uint64_t seed, uint32_t kernel) {
     for (uint32_t k = 0; k < 4; k++)
         scalars[k] = inputs_number(seed, kernel, 1u << 20 | k);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions that are one instruction or an exact operation on the device, and their meaning written
- * out for the host. The generator reads the signatures of lines that begin with FN.
+ * Functions that are one instruction or an exact operation on the device, with their meaning
+ * written out for the host. The generator reads the signatures of lines that begin with FN.
  *
- * A NaN has no defined payload or sign, so that no program may see one: f32_bits and f64_bits give
- * one NaN for all, and numbers made of bits are never signalling.
+ * A NaN has no defined payload or sign, so programs must not depend on them: f32_bits and f64_bits
+ * return the same bits for every NaN, and numbers made from bits are never signalling.
  */
 #ifndef TEST_RANDOM_INTRINSICS_H
 #define TEST_RANDOM_INTRINSICS_H
@@ -17,8 +17,8 @@
 
 #define FN HD static inline
 
-/* ---- division, which has no value for some operands --------------------------------------------
- */
+/* ---- division, which is undefined for some operands
+ * --------------------------------------------- */
 
 FN i32 quot_i32(i32 a, i32 b) {
     return b == 0 ? 7 : b == -1 ? (i32)(0u - (u32)a) : a / b;
@@ -93,7 +93,7 @@ FN u32 byte_perm(u32 a, u32 b, u32 s) {
     return r;
 #endif
 }
-/* Selectors with the sign bit set give the sign of the byte, eight times. */
+/* Selectors with the sign bit set replicate the sign of the byte in all eight bits. */
 FN u32 prmt_sign(u32 a, u32 b, u32 s) {
 #ifdef __CUDACC__
     u32 r;
@@ -121,7 +121,7 @@ FN u32 funnel_r(u32 lo, u32 hi, u32 n) {
 FN u32 funnel_rc(u32 lo, u32 hi, u32 n) {
     return EITHER(__funnelshift_rc(lo, hi, n), n >= 32 ? hi : funnel_r(lo, hi, n));
 }
-/* Any of the 256 functions of three bits; one of each kind. */
+/* The 256 functions of three bits; one of each kind is used. */
 #ifdef __CUDACC__
 #define LOP3(table)                                                                 \
     u32 r;                                                                          \
@@ -144,8 +144,8 @@ FN u32 lop3_d8(u32 a, u32 b, u32 c) {
     LOP3(0xd8);
 }
 
-/* ---- instructions that C has no word for: "=r"(u32), "=l"(u64), "=h"(u16) -----------------------
- */
+/* ---- instructions without a C operator: "=r"(u32), "=l"(u64), "=h"(u16)
+ * ------------------------- */
 
 #ifdef __CUDACC__
 #define ASM1(T, text, out, in)             \
@@ -169,7 +169,7 @@ FN u32 lop3_d8(u32 a, u32 b, u32 c) {
 #define BY(device, ...) __VA_ARGS__
 #endif
 
-/* Counts beyond the width are taken for the width. */
+/* Counts above the width act as the width. */
 FN u32 shl_b32(u32 a, u32 n) {
     BY(ASM2N(u32, "shl.b32", "=r", "r"), return n > 31 ? 0 : a << n);
 }
@@ -220,7 +220,7 @@ FN i32 bfe_s32(i32 a, u32 pos, u32 len) {
     return (i32)r;
 #endif
 }
-/* For 64 bits, hardware uses the whole counts, not their low 8 bits: ADR 0009. */
+/* For 64 bits, hardware uses the whole counts, not just their low 8 bits: ADR 0009. */
 FN u64 bfe_u64(u64 a, u32 pos, u32 len) {
 #ifdef __CUDACC__
     u64 r;
@@ -303,7 +303,7 @@ FN i32 sub_sat_s32(i32 a, i32 b) {
 /* ---- carries -----------------------------------------------------------------------------------
  */
 
-/* The third word of a sum of three. */
+/* The third word of a sum of 96-bit numbers. */
 FN u32 add96(u32 a, u32 b, u32 c, u32 d) {
 #ifdef __CUDACC__
     u32 r, s, h;
@@ -348,8 +348,8 @@ FN u64 sub128_fold(u64 a, u64 b, u64 c) {
     return (u64)(p >> 64) + (u64)(p >> 7);
 }
 
-/* ---- writes under a predicate: the old value stays where it does not hold -----------------------
- */
+/* ---- writes under a predicate: the old value stays where the predicate is false
+ * ----------------- */
 
 FN u32 guarded_mov(u32 a, u32 b, u32 c) {
 #ifdef __CUDACC__
@@ -377,7 +377,7 @@ FN u16 guarded_mov16(u16 a, u16 b, u32 c) {
     return c < 77 ? b : a;
 #endif
 }
-/* A predicate that is itself written under another. */
+/* A predicate that is itself written under another predicate. */
 FN u32 guarded_predicate(u32 a, u32 b, u32 c) {
 #ifdef __CUDACC__
     u32 r;
@@ -392,8 +392,7 @@ FN u32 guarded_predicate(u32 a, u32 b, u32 c) {
 #endif
 }
 
-/* A guarded write to a value that is read on each way round: it must live through the whole loop.
- */
+/* A guarded write to a value that every iteration reads: it must stay live throughout the loop. */
 FN u32 guarded_loop(u32 a, u32 b) {
 #ifdef __CUDACC__
     u32 r;
@@ -419,8 +418,8 @@ FN u32 guarded_loop(u32 a, u32 b) {
 #endif
 }
 
-/* ---- jumps through a table, which this nvcc does not write by itself ----------------------------
- */
+/* ---- jump tables, which this nvcc does not emit by itself
+ * --------------------------------------- */
 
 FN u32 jump_table(u32 a, u32 b) {
 #ifdef __CUDACC__
@@ -441,7 +440,7 @@ FN u32 jump_table(u32 a, u32 b) {
     return (a & 3) == 0 ? a + b : (a & 3) == 3 ? b - a : b * 77;
 #endif
 }
-/* Back and forth until nothing is left: lanes leave one by one. */
+/* Jumps back and forth until nothing is left: lanes leave one by one. */
 FN u32 jump_loop(u32 a, u16 b) {
 #ifdef __CUDACC__
     u32 r;
@@ -489,7 +488,7 @@ FN i64 mulhi_i64(i64 a, i64 b) {
 FN i32 low24(i32 a) {
     return (i32)((u32)a << 8) >> 8;
 }
-/* Not the compiler's own functions: it takes their overflow for impossible. */
+/* The compiler's built-in function is not used: it assumes that the product cannot overflow. */
 FN i32 mul24(i32 a, i32 b) {
     BY(ASM2(i32, "mul24.lo.s32", "=r", "r"), return (i32)((u32)low24(a) * (u32)low24(b)));
 }
@@ -560,7 +559,7 @@ FN i32 dp2a_lo_s32(i32 a, i32 b, i32 c) {
     return (i32)sum;
 #endif
 }
-/* Four bytes at a time. */
+/* Operations on four bytes at a time. */
 FN u32 vadd4(u32 a, u32 b) {
 #ifdef __CUDACC__
     return __vadd4(a, b);
@@ -592,8 +591,8 @@ FN u32 vmaxs2(u32 a, u32 b) {
 #endif
 }
 
-/* ---- real numbers and their bits ---------------------------------------------------------------
- */
+/* ---- floating-point numbers and their bits
+ * ------------------------------------------------------ */
 
 FN f32 f32_raw(u32 a) {
 #ifdef __CUDACC__
@@ -637,7 +636,7 @@ FN f32 f32_of(u32 a) {
 FN f64 f64_of(u64 a) {
     return f64_raw((a & 0x7fffffffffffffffull) > 0x7ff0000000000000ull ? 0x7ff8000000000000ull : a);
 }
-/* A number of moderate size, so that sums and products say something. */
+/* A number of moderate size, so that sums and products depend on both operands. */
 FN f32 f32_tame(u32 a) {
     return (f32)(i32)a * 0.000030517578125f;
 }
@@ -645,8 +644,8 @@ FN f64 f64_tame(u64 a) {
     return (f64)(i64)a * 0.000030517578125;
 }
 
-/* ---- real arithmetic: exact, hence the same everywhere ------------------------------------------
- */
+/* ---- floating-point arithmetic: exact, hence the same everywhere
+ * -------------------------------- */
 
 FN f32 fma_f32(f32 a, f32 b, f32 c) {
     return EITHER(__fmaf_rn(a, b, c), fmaf(a, b, c));
@@ -660,8 +659,8 @@ FN f32 sqrt_f32(f32 a) {
 FN f64 sqrt_f64(f64 a) {
     return EITHER(__dsqrt_rn(a < 0 ? 0.0 - a : a), sqrt(a < 0 ? 0.0 - a : a));
 }
-/* A number beats NaN, 0 is above -0. Not the compiler's own functions: folding, it takes any zero.
- */
+/* A number wins over NaN, and 0 is greater than -0. The compiler's built-in function is not
+ * used: when folding, it may return either zero. */
 FN f32 min_f32(f32 a, f32 b) {
     BY(ASM2(f32, "min.f32", "=f", "f"), return a != a                            ? b
                                                : b != b                          ? a
@@ -709,15 +708,15 @@ FN f32 copysign_f32(f32 a, f32 b) {
 }
 
 #ifndef __CUDACC__
-/* The compiler may neither fold nor move what depends on the rounding mode. */
-#define DIRECTED(T, expression)                                      \
-    volatile T x = a, y = b;                                         \
-    volatile T r;                                                    \
-    const T unused = x + y; /* the last operation in the old mode */ \
-    (void)unused;                                                    \
-    fesetround(mode);                                                \
-    r = expression;                                                  \
-    fesetround(FE_TONEAREST);                                        \
+/* The compiler must neither fold nor move an expression that depends on the rounding mode. */
+#define DIRECTED(T, expression)                                               \
+    volatile T x = a, y = b;                                                  \
+    volatile T r;                                                             \
+    const T unused = x + y; /* the last operation in the old rounding mode */ \
+    (void)unused;                                                             \
+    fesetround(mode);                                                         \
+    r = expression;                                                           \
+    fesetround(FE_TONEAREST);                                                 \
     return r
 static NOINLINE f32 add_f32_in(int mode, f32 a, f32 b) {
     DIRECTED(f32, x + y);
@@ -757,8 +756,8 @@ FN f32 f32_from_f64_rd(f64 a) {
     return EITHER(__double2float_rd(a), f32_from_f64_in(FE_DOWNWARD, a, a));
 }
 
-/* ---- conversions: beyond the range the nearest value, NaN is 0
- * ----------------------------------- */
+/* ---- conversions: out of range gives the nearest value, NaN gives 0
+ * ----------------------------- */
 
 FN i32 i32_from_f32(f32 a) {
     return EITHER(__float2int_rz(a), a != a               ? 0
@@ -789,8 +788,8 @@ FN i32 i32_from_f64_rn(f64 a) {
                                                                          : (i32)rint(a));
 }
 
-/* ---- half precision, kept as its bits -----------------------------------------------------------
- */
+/* ---- half precision, represented as bits
+ * -------------------------------------------------------- */
 
 #ifndef __CUDACC__
 static inline _Float16 half_raw(u16 a) {
@@ -804,7 +803,7 @@ static inline u16 half_bits(_Float16 a) {
     return r;
 }
 #endif
-FN u16 half_tidy(u16 a) { /* one NaN for all */
+FN u16 half_tidy(u16 a) { /* maps every NaN to the same bits */
     return (a & 0x7fff) > 0x7c00 ? (u16)0x7fff : a;
 }
 #ifdef __CUDACC__

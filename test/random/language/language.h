@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The language of generated programs: CUDA C++ for nvcc, and the same text as plain C++ for the
- * host's compiler, whose results are the reference. Nothing here may have undefined behaviour.
+ * host's compiler, whose results are the reference. Nothing in it may have undefined behaviour.
  */
 #ifndef TEST_RANDOM_LANGUAGE_H
 #define TEST_RANDOM_LANGUAGE_H
@@ -17,8 +17,8 @@ typedef long long i64;
 typedef float f32;
 typedef double f64;
 
-/* The architecture, whose lack of an instruction both sides must know: 90 for compute_90. The host
- * is told of it by -DTARGET. */
+/* The architecture: 90 for compute_90. Device and host must agree on the instructions that it
+ * lacks. The host gets it by -DTARGET. */
 #ifdef __CUDACC__
 #define TARGET (__CUDA_ARCH__ / 10)
 #elif !defined(TARGET)
@@ -47,7 +47,7 @@ extern __shared__ u64 dynamic_shared[];
 #include "test/random/language/model.h"
 #endif
 
-/* Passed by value to every kernel, beside scalars of other sizes. */
+/* An argument by value of every kernel, with scalars of other sizes. */
 struct mixed {
     u8 a;
     i16 b;
@@ -55,17 +55,17 @@ struct mixed {
 };
 
 #define PARAMETERS const u32 *in, u64 *out, u64 *acc, u8 pb, u16 ph, mixed pm, u64 salt
-#define INPUT_MASK 1023u /* words of input, less one */
+#define INPUT_MASK 1023u /* number of input words minus 1 */
 
 #include "test/random/language/intrinsics.h"
 #include "test/random/language/memory.h"
 
-/* After what they use. */
+/* Included after the definitions that they use. */
 #include "test/random/language/arrivals.h"
 #include "test/random/language/collectives.h"
 #include "test/random/language/matrices.h"
 
-/* Names that every kernel has: its threads, and who is in the warp. */
+/* Names that every kernel defines: its thread indices, and the lanes of its warp. */
 #define IDENTITY                                                                              \
     const u32 threads = blockDim.x * blockDim.y * blockDim.z;                                 \
     const u32 t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);        \

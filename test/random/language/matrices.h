@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products of matrices and moves of them by a whole warp. Operands follow from a number of each
- * lane, results are folded into one. What the architecture lacks (TARGET) gives a plain function of
- * the numbers, on both sides.
- *
- * Sums are cut off as those of sm_90 are: docs/adr/0009.
+ * Matrix products and matrix moves by a whole warp. Operands derive from one number of each lane,
+ * and results are folded into one number. If the architecture (TARGET) lacks an instruction, both
+ * sides compute a plain function of the numbers instead. Sums are truncated as on sm_90:
+ * docs/adr/0009.
  */
 #ifndef TEST_RANDOM_MATRICES_H
 #define TEST_RANDOM_MATRICES_H
@@ -23,8 +22,8 @@ HD inline void sync_warp(u32 mask) {
 /* ---- operands ----------------------------------------------------------------------------------
  */
 
-/* Bits of elements that a number decides, and those that are set: values near one another, for
- * sums of all kinds of bits are infinite or none as a rule. */
+/* Bits of elements that come from a number, and bits that are always set. They yield values of
+ * similar size, because sums of arbitrary bit patterns are mostly infinite or NaN. */
 struct bits_kept {
     u32 keep, set;
 };
@@ -32,20 +31,20 @@ struct bits_kept {
 #define KEPT_F16 0x8fff8fffu, 0x30003000u
 #define KEPT_BF16 0x81ff81ffu, 0x3e003e00u
 #define KEPT_F32 0x81ffffffu, 0x3e000000u
-/* Near the ends of the range, where sums saturate. */
+/* Values near the ends of the range, where sums saturate. */
 #define KEPT_S32 0x80000fffu, 0x7ffff000u
 
 HD inline u32 word_of(u32 number, u32 i, bits_kept kept) {
     const u32 x = (number + i * 0x9e3779b9u) * 0x85ebca6bu;
     return ((x ^ x >> 13) & kept.keep) | kept.set;
 }
-/* A double near one. */
+/* The bits of a double near one. */
 HD inline u64 wide_word_of(u32 number, u32 i) {
     const u64 x = (number + i * 0x9e3779b9ull) * 0x9e3779b97f4a7c15ull;
     return (x & 0x801fffffffffffffull) | 0x3fc0000000000000ull;
 }
 
-/* All of a result in its lowest bits. */
+/* Folds all bits of a result into its lowest bits. */
 HD inline u64 folded(u64 x) {
     x ^= x >> 32;
     x ^= x >> 16;
@@ -64,11 +63,11 @@ HD inline u32 plain_product(u32 a, u32 b, u32 c) {
 struct model_form {
     u32 m, n, k;
     matrixref_kind a, b, c, d;
-    bool satfinite, conjunction; /* for single bits: and instead of xor */
+    bool satfinite, conjunction; /* for single-bit elements: and instead of xor */
 };
 
-/* Sums reals as sm_90 adds them, except f64, in ascending k; x and y return the bits of elements.
- */
+/* Sums floats as sm_90 does, and f64 in ascending order of k; x and y return the bits of
+ * elements. */
 template <typename X, typename Y> static u64 model_sum(const model_form &f, u64 c, X x, Y y) {
     const matrixref_form form = {f.d, f.a, f.b, f.c, false};
     double wide = matrixref_value(f.c, c), xs[64], ys[64];
@@ -92,7 +91,7 @@ template <typename X, typename Y> static u64 model_sum(const model_form &f, u64 
 
 typedef spot (*model_place)(unsigned, unsigned);
 
-/* The element of a fragment's words: those of one lane, by number. */
+/* Element i of a fragment of the lane with this number. */
 static u64 model_element(u32 number, u32 i, matrixref_kind kind, bits_kept kept) {
     const u32 width = matrixref_widths[kind];
     if (width == 64) return wide_word_of(number, i);
@@ -100,7 +99,8 @@ static u64 model_element(u32 number, u32 i, matrixref_kind kind, bits_kept kept)
     return width == 32 ? word : word >> i * width % 32 & ((1u << width) - 1u);
 }
 
-/* For each element of fragments with this layout: the lane that has it, and its index there. */
+/* For each element of fragments with this layout: the lane that holds it, and its index in that
+ * lane. */
 struct model_map {
     model_place at;
     u8 lane[256][256], i[256][256];
@@ -126,7 +126,7 @@ struct model_numbers {
     u32 a[32], b[32], c[32];
 };
 
-/* Checks all elements of this lane. */
+/* Computes all elements of this lane's result. */
 static u64 model_mma(const model_form &f, model_place at_a, model_place at_b, model_place at_c,
                      u32 a, u32 b, u32 c, bits_kept kept_a, bits_kept kept_b, bits_kept kept_c) {
     model_numbers all;
@@ -165,7 +165,7 @@ static u64 model_mma(const model_form &f, model_place at_a, model_place at_b, mo
  */
 
 #ifdef __CUDACC__
-/* Operands by the number of registers of d, a, b and c; R: integers, F: real sums, D: doubles. */
+/* Operands by the numbers of registers of d, a, b and c; R: integers, F: float sums, D: doubles. */
 #define MMA_R2112(op)                                           \
     u32 d[2];                                                   \
     asm volatile(op " {%0,%1},{%2},{%3},{%4,%5};"               \
@@ -221,8 +221,8 @@ static u64 model_mma(const model_form &f, model_place at_a, model_place at_b, mo
 #define MMA_FORM(...) const model_form form = {__VA_ARGS__};
 #endif
 
-/* X(name, since, operands, instruction behind "mma.sync.aligned.", (model_form), places of a, b and
- *   d, bits kept of a, b, c) */
+/* X(name, minimum architecture, operands, instruction after "mma.sync.aligned.", (model_form),
+ * positions of a, b and d, bits kept of a, b, c) */
 #define MMA_FORMS(X)                                                                               \
     X(f16_8, 75, MMA_F4214, "m16n8k8.row.col.f32.f16.f16.f32", (16, 8, 8, F16, F16, F32, F32),     \
       a_f16_8, b_f16_8, c_16, KEPT_F16, KEPT_F16, KEPT_F32)                                        \
@@ -253,7 +253,7 @@ static u64 model_mma(const model_form &f, model_place at_a, model_place at_b, mo
     X(b1_256, 80, MMA_R4424, "m16n8k256.row.col.s32.b1.b1.s32.and.popc",                           \
       (16, 8, 256, B1, B1, S32, S32, false, true), a_b1_256, b_b1_256, c_16, KEPT_ALL, KEPT_ALL,   \
       KEPT_ALL)
-/* No exponent of these bytes is the highest. */
+/* No element of these bytes has the highest exponent. */
 #define KEPT_FP8 0xbfbfbfbfu, 0u
 
 #define A(i) word_of(a, i, kept_a)
@@ -282,8 +282,10 @@ MMA_FORMS(MMA)
 #undef B
 #undef C
 
-/* ---- 8x8 matrices ------------------------------------------------------------------------------
- * `rows`: 32 rows of 16 bytes in shared memory, which nobody changes before the next sync_warp. */
+/* ---- 8x8 matrices
+ * ------------------------------------------------------------------------------
+ *
+ * `rows`: 32 rows of 16 bytes in shared memory, which no lane changes before the next sync_warp. */
 
 #ifdef __CUDACC__
 HD inline u32 shared_address(const void *p) {
@@ -295,7 +297,7 @@ HD inline u32 shared_address(const void *p) {
 }
 #endif
 
-/* `count` matrices, whose rows are where lanes 0, 1, ... say. */
+/* Loads `count` matrices, whose rows' positions lanes 0, 1, ... give. */
 template <u32 count, bool trans> HD inline u32 load_matrices(const u32 *rows, u32 row) {
 #ifdef __CUDACC__
     u32 d[4] = {0, 0, 0, 0};
@@ -335,8 +337,8 @@ template <u32 count, bool trans> HD inline u32 load_matrices(const u32 *rows, u3
     return ((d[0] * 31u + d[1]) * 31u + d[2]) * 31u + d[3];
 }
 
-/* Four matrices of words of every lane's number; each row goes where a lane says, another for each.
- */
+/* Stores four matrices of words of every lane's number; each row goes where a lane says, and
+ * every row elsewhere. */
 template <bool trans> HD inline void store_matrices(u32 *rows, u32 row, u32 number) {
     const bits_kept all = {KEPT_ALL};
 #if defined(__CUDACC__) && TARGET >= 90
@@ -383,8 +385,11 @@ HD inline u32 transpose_matrix(u32 word) {
 #endif
 }
 
-/* ---- wmma --------------------------------------------------------------------------------------
- * `tile`: a in its first 128 words, b in the next, c from 256 on; d goes behind c, to 512. */
+/* ---- wmma
+ * --------------------------------------------------------------------------------------
+ *
+ * `tile`: a is in its first 128 words, b in the next, c from 256 on; d is written after c, up to
+ * 512. */
 
 #define TILE_WORDS 768u
 
@@ -419,8 +424,8 @@ static void model_wmma(const model_form &f, u32 *tile, bool a_col, bool b_col, u
 #define col_major true
 #endif
 
-/* X(name, M, N, K, element, sum, their kinds, layout and pitch of a and of b, element's word, bits
- *   kept of a and b, of c) */
+/* X(name, M, N, K, element, sum, their kinds, layout and pitch of a and of b, element's word,
+ * bits kept of a and b, of c) */
 #define WMMA_FORMS(X)                                                                           \
     X(square, 16, 16, 16, __half, float, F16, F32, row_major, col_major, 16, 16, u16, KEPT_F16, \
       KEPT_F32)                                                                                 \

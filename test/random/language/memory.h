@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads of the input in every width. Built without strict aliasing.
+ * Reads of the input with every width. Built without strict aliasing.
  */
 #ifndef TEST_RANDOM_MEMORY_H
 #define TEST_RANDOM_MEMORY_H
@@ -16,7 +16,7 @@ HD inline i32 load_signed_byte(const u32 *in, u32 at) {
 }
 HD inline u32 load_bytes(const u32 *in, u32 at) {
     const uchar4 v = ((const uchar4 *)in)[at];
-    return ((u32)v.x << 3 ^ v.y) + (v.z ^ v.w); /* no products of bytes: see README.md */
+    return ((u32)v.x << 3 ^ v.y) + (v.z ^ v.w); /* products of bytes are avoided: see README.md */
 }
 HD inline i32 load_half_word(const u32 *in, u32 at) {
     return ((const i16 *)in)[at];
@@ -41,8 +41,8 @@ HD inline u32 load_shorts(const u32 *in, u32 at) {
     return ((u32)(i32)v.x ^ (u32)(i32)v.y * 3u) + ((u32)(i32)v.z ^ (u32)(i32)v.w * 5u);
 }
 
-/* Returns an object's distance from the alignment that it asks for. The host's compilers misalign
- * some temporaries, so there the result is fixed. */
+/* Returns an object's offset from its required alignment. The host's compilers misalign some
+ * temporaries, so the host returns a constant. */
 HD NOINLINE inline u32 misalignment(const void *p, u32 align) {
     return EITHER((u32)((u64)p & (align - 1u)), 0u * align * (p == nullptr));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A grid on the host: blocks one after the other, each thread of a block a fiber that runs until it
- * waits for others. Whatever a kernel may not rely on (lanes that do not meet, barriers that not
- * everybody reaches) ends the program with status 3: the generator's fault, not the device's.
+ * A grid on the host: blocks run one after the other, and each thread of a block is a fiber that
+ * runs until it waits for others. If a kernel relies on something undefined (lanes that do not
+ * meet, barriers that not all threads reach), the program ends with status 3: a fault of the
+ * generator, not of the device.
  */
 #ifndef TEST_RANDOM_MODEL_H
 #define TEST_RANDOM_MODEL_H
@@ -46,10 +47,10 @@ struct model_thread {
     ucontext_t context;
     dim index;
     model_state state;
-    u32 lane, mask, what; /* `what`: the operation in which it waits */
+    u32 lane, mask, what; /* `what`: the operation in which the fiber waits */
     u64 value;
     u64 inbox[32]; /* value that each lane of the mask contributed */
-    u32 total;     /* result of the barrier's predicates */
+    u32 total;     /* result of the barrier's vote */
 };
 
 static model_thread model_threads[MODEL_THREADS];
@@ -71,7 +72,7 @@ static void model_wait(void) {
     swapcontext(&model_now->context, &model_home);
 }
 
-/* The values that the lanes of `mask` brought to the same operation, by lane. */
+/* Returns the values that the lanes of `mask` passed to the same operation, by lane. */
 static const u64 *model_meet(u32 mask, u64 value, u32 what) {
     model_thread *me = model_now, *warp = me - me->lane;
     if (!(mask >> me->lane & 1)) model_fault("a lane is not in its own mask");
@@ -93,7 +94,7 @@ static const u64 *model_meet(u32 mask, u64 value, u32 what) {
     return me->inbox;
 }
 
-/* How many threads of the block brought true. */
+/* The number of threads of the block that passed true. */
 static u32 model_barrier(bool predicate) {
     model_now->value = predicate;
     model_now->state = MODEL_BARRIER;
@@ -101,7 +102,7 @@ static u32 model_barrier(bool predicate) {
     return model_now->total;
 }
 
-/* Once nobody can run: everybody is at the barrier, or something is wrong. */
+/* Called when no thread can run: either all are at the barrier, or the program is wrong. */
 static bool model_open_barrier(void) {
     u32 waiting = 0, over = 0, total = 0;
     for (u32 k = 0; k < model_count; k++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs the kernels of a program on the host and prints what each must give: a line a kernel, which
- * cases.h reads. All results go to a file as well, if one is named.
+ * Runs a program's kernels on the host and prints the expected result of each: one line per kernel,
+ * which cases.h reads. Also writes all results to a file, if one is named.
  */
 #ifndef TEST_RANDOM_REFERENCE_H
 #define TEST_RANDOM_REFERENCE_H

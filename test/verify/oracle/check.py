@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The software GPU against what a real one said of the same forms (test/data/oracle).
+"""Compares the software GPU with results that a real GPU gave for the same forms (test/data/oracle).
 
     check.py RUN [FOLDER]    RUN is oracle_run; FOLDER (default build/oracle-check) is written anew
 
-Fails when a form differs that is not in known.txt, and when one that is there does not differ any more, or is none.
-With FOLDER/results.bin and a real GPU's results, compare.py says where and by how much.
+Fails when a form that is not in known.txt differs, and when a form in known.txt no longer differs or does not
+exist. Given FOLDER/results.bin and a real GPU's results, compare.py shows where and by how much.
 """
 import array
 import os
@@ -23,11 +23,11 @@ import results
 import sums
 
 DATA = os.path.join(ROOT, "test", "data", "oracle")
-FEWEST = 4000  # forms; fewer are a mistake
+FEWEST = 4000  # number of forms; fewer indicate a mistake
 
 
 def known():
-    """Names of forms that differ, by reason."""
+    """Names of forms that are known to differ, by reason."""
     found, reason = {}, None
     with open(os.path.join(DATA, "known.txt")) as f:
         for line in f.read().splitlines():

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What hardware said beside what the software GPU says, form by form.
+"""Compares the results of hardware with those of the software GPU, form by form.
 
-    compare.py [--first N] FOLDER HARDWARE SOFTWARE    which forms differ, where and by how much
-    compare.py --expect FOLDER SOFTWARE                FOLDER/expected.bin: the sums, so that a run keeps what differs
+    compare.py [--first N] FOLDER HARDWARE SOFTWARE    prints which forms differ, where and by how much
+    compare.py --expect FOLDER SOFTWARE                writes the software's sums to FOLDER/expected.bin, so that a
+                                                       run stores only results that differ
 
-Both are what oracle_run wrote, or that with gzip.
+HARDWARE and SOFTWARE are files that oracle_run wrote, gzipped or not.
 """
 import argparse
 import array
@@ -17,7 +18,7 @@ import sys
 import form
 import results
 
-# Sign, exponent and mantissa: where NaNs begin, and how floats are written.
+# Bits, the pattern of infinity (NaNs are above it), and struct formats of each float type.
 FLOATS = {"f32": (32, 0x7f800000, "<I", "<f"), "f64": (64, 0x7ff << 52, "<Q", "<d"), "f16": (16, 0x7c00, "<H", "<e"),
           "bf16": (16, 0x7f80, None, None)}
 HALVES = {"f16x2": "f16", "bf16x2": "bf16"}
@@ -31,7 +32,7 @@ def is_nan(bits, t):
 
 
 def ordered(bits, t):
-    """Floats in their order as integers, one a value."""
+    """Floats as integers in the order of their values."""
     top = 1 << FLOATS[t][0] - 1
     return -(bits - top) if bits >= top else bits
 
@@ -52,7 +53,7 @@ def shown(bits, t, size):
 
 
 def meaning(t, opcode):
-    """The type that a result has as a number: of a register without one, by the opcode."""
+    """The numeric type of a result: for a register type without one, derived from the opcode."""
     if t[0] == "b" and t not in FLOATS and t not in HALVES:
         for word in opcode.split(".")[1:]:
             if word in FLOATS and FLOATS[word][0] == int(t[1:]) or word in HALVES and t == "b32":
@@ -65,12 +66,12 @@ def scalars(bits, t):
 
 
 def only_nans(a, b, t):
-    """Whether two floats, or pairs, differ in the bits of NaNs alone."""
+    """True if two floats, or pairs of floats, differ only in the bits of NaNs."""
     return all(x == y or is_nan(x, s) and is_nan(y, s) for (x, s), (y, _) in zip(scalars(a, t), scalars(b, t)))
 
 
 def distance(a, b, t):
-    """Steps between two floats, the greatest of a pair's; None where only one is a NaN."""
+    """Number of floats between two floats, the larger one of a pair; None where only one is a NaN."""
     most = 0
     for (x, s), (y, _) in zip(scalars(a, t), scalars(b, t)):
         if is_nan(x, s) != is_nan(y, s):
@@ -81,7 +82,7 @@ def distance(a, b, t):
 
 
 class Difference:
-    """Of one form: where both differ, and how."""
+    """The differences of one form: where both differ, and how."""
     def __init__(self, listed, hard, soft):
         self.listed = listed
         self.types = [meaning(t, listed.name.split(" ")[0]) for t in listed.outs]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver API of whatever libcuda.so.1 the loader finds, so that a program runs where there is a
- * driver alone. Owned by the program; one thread.
+ * The driver API of the libcuda.so.1 that the loader finds, so that a program needs nothing but a
+ * driver. Owner: the program. Thread: one.
  */
 #ifndef TEST_VERIFY_ORACLE_DRIVER_H
 #define TEST_VERIFY_ORACLE_DRIVER_H

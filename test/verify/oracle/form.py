@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A form: an instruction with registers, as the text of a kernel that runs it once a thread.
+"""A form: an instruction with registers, as the text of a kernel in which each thread runs it once.
 
-Operands are written as in test/verify/instructions.py, "f32; f32; b32:n": results first, then what is read; behind a
-colon the kind of the values (values.py), if it is not that of the type. In a body of several instructions $i0 is the
-first operand that is read, $o0 the first result, $M 32 bytes of global memory of the thread's own, $S of shared, $L of
-local memory, $X the generic address of $S, $A0 the address of the first operand in global memory, $B shared memory of
-1 KiB of the warp's own.
+Operands are written as in test/verify/instructions.py, "f32; f32; b32:n": results first, then inputs. After a
+colon stands the kind of the values (values.py), if it is not the type's default. In a body of several instructions
+$i0 is the first input, $o0 the first result, $M 32 bytes of global memory of the thread, $S of shared and $L of
+local memory, $X the generic address of $S, $A0 the address of the first input in global memory, $B 1 KiB of shared
+memory of the warp.
 """
 import itertools
 import re
@@ -17,7 +17,7 @@ KIND = {"pred": "p", "b8": "i8", "u8": "i8", "s8": "i8", "b16": "i16", "u16": "i
         "s16x2": "i16x2", "tf32": "f", "b64": "i64", "u64": "i64", "s64": "i64", "f64": "d", "b128": "i128"}
 HELD_IN = {"bf16": "b16", "bf16x2": "b32", "u16x2": "b32", "s16x2": "b32", "tf32": "b32"}
 TOKEN = re.compile(r"(?<![%\w.:])(pred|[busf]\d+(?:x2)?|bf16(?:x2)?|tf32)(?::(\w+))?\b")
-BLOCK = 128  # threads
+BLOCK = 128  # threads of a block
 
 
 class Form:
@@ -34,14 +34,14 @@ class Form:
 
 
 def expanded(pattern):
-    """All that "add[.rn,.rz].f32[.sat,]" stands for."""
+    """All instructions that a pattern such as "add[.rn,.rz].f32[.sat,]" stands for."""
     parts = re.split(r"\[([^]]*)\]", pattern)
     choices = [p.split(",") if i % 2 else [p] for i, p in enumerate(parts)]
     return ["".join(c) for c in itertools.product(*choices)]
 
 
 def read(operands):
-    """The operands' text with $o and $i, and types and kinds of both."""
+    """Returns the operands' text with $o and $i, and the types and kinds of results and inputs."""
     outs, ins, texts = [], [], []
     for place, operand in enumerate(operands.split("; ") if operands else []):
         def register(m):
@@ -60,7 +60,7 @@ def instruction(opcode, operands, tuples=4096):
 
 
 def program(name, body, outs, ins, tuples=4096):
-    """Of several instructions; outs "u32; pred", ins "u32; b32:n"."""
+    """A form of several instructions; outs as in "u32; pred", ins as in "u32; b32:n"."""
     return Form(name, body, read(outs.replace("; ", "|"))[1], read("; " + ins)[2] if ins else [], tuples)
 
 
@@ -114,7 +114,7 @@ def stores(form, threads):
 
 
 def cleared(form):
-    """Results of lanes that do not take part."""
+    """Results of lanes that do not participate."""
     return [f"setp.ne.u32 %o{n},0,0;" if t == "pred" else f"mov.{HELD_IN.get(t, t).replace('f16x2', 'b32').replace('f16', 'b16')} %o{n},{'0f00000000' if t == 'f32' else 0};"
             for n, t in enumerate(form.outs)]
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what is run on a GPU and on the software GPU: modules of many kernels, inputs, and a list of both.
+"""Writes the input of oracle_run, which runs on a GPU and on the software GPU: modules of many kernels, their
+inputs, and a list of both.
 
     pack.py FOLDER
 
-FOLDER/forms.txt has a line a form: number, module, threads, bytes read at, bytes written, name; FOLDER/inputs.bin
-the inputs of all; FOLDER/mNNN.ptx modules, in which "//form N" begins a kernel. Forms that ptxas does not take for
-sm_90 are in FOLDER/refused.txt.
+FOLDER/forms.txt has a line for each form: number, module, threads, offset of its inputs, bytes of results, name.
+FOLDER/inputs.bin has the inputs of all forms. FOLDER/mNNN.ptx are modules, in which "//form N" begins a kernel.
+FOLDER/refused.txt lists the forms that ptxas rejects for sm_90.
 """
 import array
 import os
@@ -23,7 +24,7 @@ import values
 from form import BLOCK, kernel, out_size, size_of
 
 HEADER = ".version 9.0\n.target {}\n.address_size 64\n"
-IN_MODULE = 160  # forms
+IN_MODULE = 160  # forms in a module
 PARTS = (table.of_table, table.integers, table.bits, table.floats, table.comparisons, table.conversions, table.video,
          table.carries, table_memory.atomics, table_memory.accesses, table_memory.warps, table_matrix.dense,
          table_matrix.sparse, table_matrix.fragments, table_matrix.moved, table_group.groups)
@@ -31,7 +32,7 @@ CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def all_forms():
-    """Each once, by its kernel's text."""
+    """All forms, without repetitions of the same kernel text."""
     seen, found = set(), []
     for part in PARTS:
         for form in part():
@@ -49,7 +50,7 @@ def packed(column, size):
 
 
 class Inputs:
-    """The inputs of each list of kinds, once."""
+    """Writes the inputs of each list of kinds once."""
     def __init__(self):
         self.at, self.blob = {}, bytearray()
 
@@ -66,7 +67,7 @@ class Inputs:
 
 
 def ptxas_errors(texts, target, ptxas):
-    """Numbers of the kernels that ptxas refuses, with what it says. It may stop before it has seen all."""
+    """Numbers of the kernels that ptxas rejects, with its messages. ptxas may stop before it has seen all kernels."""
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
         line, begins = 4, []
         f.write(HEADER.format(target))
@@ -90,7 +91,7 @@ def ptxas_errors(texts, target, ptxas):
 
 
 def in_modules(forms):
-    """Forms by modules, of one target each."""
+    """Groups forms into modules with one target each."""
     modules = []
     for f in forms:
         if not modules or len(modules[-1]) == IN_MODULE or modules[-1][0].target != f.target:
@@ -100,7 +101,7 @@ def in_modules(forms):
 
 
 def accepted(forms, ptxas):
-    """Forms without those that are refused, and these, with what was said."""
+    """Splits forms into accepted and rejected ones, the latter with ptxas's message."""
     taken, refused = [], []
     for module in in_modules(forms):
         left, bad = [(n, kernel(f, n, BLOCK)) for n, f in enumerate(module)], None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What oracle_run wrote, read: forms and records."""
+"""Reads the forms and the records that oracle_run wrote."""
 import array
 import collections
 import gzip
@@ -24,7 +24,7 @@ class Listed:
 
 
 def columns(blob, sizes, threads):
-    """Values of each operand: a list a column."""
+    """Values of each operand, one list per column."""
     found, at = [], 0
     for size in sizes:
         raw = blob[at:at + size * threads]
@@ -53,7 +53,7 @@ def outputs(listed, words):
 
 
 def records(path):
-    """By number of form; the first of each counts."""
+    """Forms by number; the first one with a number counts."""
     found = {}
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
         while head := f.read(32):

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs all forms of a folder that pack.py wrote, on whatever GPU libcuda.so.1 has, and writes what
- * came out.
+ * Runs all forms of a folder that pack.py wrote, on the GPU of the loaded libcuda.so.1, and writes
+ * their results.
  *
  *   oracle_run FOLDER RESULTS [PROCESSES]
  *
- * A record of RESULTS: struct oracle_record, then its words' bytes. With FOLDER/expected.bin, a sum
- * a form, words are written only of forms that give another sum. A module is run by a process of
- * its own: one that the driver refuses is loaded kernel by kernel, and after an error that ends the
- * context the next process goes on behind.
+ * A record of RESULTS is a struct oracle_record, followed by the bytes of its words. If
+ * FOLDER/expected.bin exists, with a checksum for each form, words are written only for forms with
+ * another checksum. Each module runs in its own process. A module that the driver rejects is loaded
+ * kernel by kernel. After an error that ends the context, a new process continues with the next
+ * form.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@
 #define RUN_FORMS 8192
 #define RUN_MODULES 128
 #define RUN_BLOCK 128
-#define RUN_SECONDS 120 /* for one form, its module's compilation included */
+#define RUN_SECONDS 120 /* limit for one form, including its module's compilation */
 
 enum run_status { RUN_WORDS, RUN_SAME, RUN_REFUSED, RUN_FAILED, RUN_DIED };
 
@@ -46,7 +47,7 @@ struct run {
     uint8_t *inputs;
     uint64_t *expected; /* NULL: none */
     size_t expected_count, inputs_bytes;
-    volatile uint32_t *at; /* shared, one a module: the form that is run, of `forms` */
+    volatile uint32_t *at; /* shared memory, one per module: index in `forms` of the running form */
     const char *folder;
     struct driver cu;
     CUdeviceptr in, out, scratch;
@@ -104,7 +105,7 @@ static void run_begin(struct run *r) {
     if (!r->host) exit(2);
 }
 
-/* FNV-1a by words of 8 bytes. */
+/* FNV-1a over words of 8 bytes. */
 static uint64_t run_sum(const uint8_t *bytes, size_t count) {
     uint64_t sum = 0xcbf29ce484222325;
     for (size_t i = 0; i < count; i += 8) {
@@ -131,7 +132,7 @@ static void run_record(struct run *r, const struct run_form *f, enum run_status 
     if (fflush(r->results)) exit(2);
 }
 
-/* An error here may be one of the context for good: the caller ends. */
+/* An error here may have destroyed the context: the caller ends the process. */
 static CUresult run_form(struct run *r, const struct run_form *f, CUmodule module) {
     CUdeviceptr in = r->in + f->in_at;
     void *params[] = {&in, &r->out, &r->scratch};
@@ -149,7 +150,7 @@ static CUresult run_form(struct run *r, const struct run_form *f, CUmodule modul
     return e;
 }
 
-/* 0 if the context is as good as before. */
+/* Returns 0 if the context is still usable. */
 static int run_one(struct run *r, const struct run_form *f, CUmodule module) {
     CUresult e = run_form(r, f, module);
     run_record(r, f, e ? RUN_FAILED : RUN_WORDS, e);
@@ -165,7 +166,7 @@ static CUresult run_load(struct run *r, const char *text, CUmodule *module, char
     return r->cu.load(module, text, 2, options, values);
 }
 
-/* The header of `text` and the kernel of form f alone. */
+/* The header of `text` and only the kernel of form f. */
 static char *run_single(const char *text, const struct run_form *f) {
     char mark[40];
     snprintf(mark, sizeof(mark), "//form %u\n", f->index);
@@ -233,7 +234,8 @@ static pid_t run_start(struct run *r, uint32_t m, uint32_t from, const char *res
     return child;
 }
 
-/* A process of module m has ended; where another has to begin, or UINT32_MAX. */
+/* Handles the end of a process of module m. Returns the form with which a new process has to
+ * start, or UINT32_MAX. */
 static uint32_t run_ended(struct run *r, uint32_t m, int status, const char *results) {
     uint32_t at = r->at[m];
     if (WIFEXITED(status) && (!WEXITSTATUS(status) || WEXITSTATUS(status) == 2)) return UINT32_MAX;

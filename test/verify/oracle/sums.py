@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hardware said, a sum a form: test/data/oracle/h200.txt. A line is the form's key, 16 digits of a hash of its
-kernel and of what its inputs are, and the sum of its results (FNV-1a in run.c)."""
+"""Checksums of hardware results, one per form: test/data/oracle/h200.txt.
+
+A line is the form's key, 16 digits of a hash of its kernel and its inputs' description, and the checksum of its
+results (FNV-1a in run.c)."""
 import hashlib
 import re
 
@@ -8,7 +10,7 @@ import form
 
 
 def key(f):
-    """Of a form: another kernel, or other inputs, make another."""
+    """The form's key: another kernel or other inputs give another key."""
     text = f"{name(f)}{form.kernel(f, 0, form.BLOCK)}{f.kinds()}{f.tuples}{f.target}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

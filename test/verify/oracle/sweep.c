@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All results of an instruction of one operand over a range of operands, close enough that steps
- * are small.
+ * Writes all results of an instruction of one operand over a range of operands, close enough that
+ * differences are small.
  *
  *   oracle_sweep RESULTS
  *
- * For each sweep a line "NAME BEGIN STRIDE COUNT BYTES", then so many bytes: the steps from one
- * result to the next, a signed byte each, or -128 and the result itself as 4 bytes where the step
- * is too large (and at the first).
+ * Each sweep is a line "NAME BEGIN STRIDE COUNT BYTES", followed by that many bytes: the
+ * differences between successive results, a signed byte each. The first result, and one whose
+ * difference is too large, is -128 and the result itself in 4 bytes.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #define SWEEP_MOST (1u << 24)
 
 struct sweep {
-    const char *name, *body; /* %i0 to %o0, both .b32 */
+    const char *name, *body; /* instruction body from %i0 to %o0, both .b32 */
     uint32_t begin, stride, count;
 };
 
@@ -54,7 +54,7 @@ static const struct sweep sweeps[] = {
     {"rsqrt.approx.ftz.f64", SWEEP_DOUBLE("rsqrt.approx.ftz.f64"), 0x3ff00000, 1, 1u << 21},
 };
 
-/* The steps, of which there may be `count` times 5 bytes. */
+/* Encodes the differences; `to` must hold up to `count` times 5 bytes. */
 static size_t sweep_steps(uint8_t *to, const uint32_t *results, uint32_t count) {
     size_t at = 0;
     for (uint32_t i = 0; i < count; i++) {

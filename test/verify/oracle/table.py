@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which forms: those of test/verify/instructions.py that only read and write registers, and, of each of these
-instructions, all roundings, types and modifiers. What ptxas does not take for the target is left out by pack.py."""
+"""Selects the forms: those of test/verify/instructions.py that only read and write registers, with all roundings,
+types and modifiers of each instruction. pack.py leaves out the forms that ptxas rejects for the target."""
 import os
 import re
 import sys
@@ -15,12 +15,12 @@ INT = ("u16", "s16", "u32", "s32", "u64", "s64")
 COMPARED = {"u": "[eq,ne,lt,le,gt,ge,lo,ls,hi,hs]", "s": "[eq,ne,lt,le,gt,ge]", "b": "[eq,ne]",
             "f": "[eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan]"}
 
-# First words of what does more than registers to registers, or is run in another way below.
+# First words of instructions that do more than compute registers from registers, or are covered by other tables.
 LEFT = ("bar barrier bra call exit trap brkpt nanosleep cvta isspacep mapa getctarank alloca stacksave stackrestore "
         "setmaxnreg pmevent istypep createpolicy clusterlaunchcontrol wgmma mbarrier griddepcontrol ret membar fence "
         "activemask elect shfl vote match redux mma wmma ldmatrix stmatrix movmatrix addc subc madc ld st ldu atom red cp "
         "tex tld4 txq suq suld sust sured prefetch prefetchu discard applypriority tensormap tcgen05").split()
-# What counts, and what chooses, in place of any number.
+# Operands that are counts or selectors, and the kind of values that replaces arbitrary numbers.
 COUNTED = [(r"sh[lr]\.", 1, "n"), (r"v?sh[lr]\.", 1, "n"), (r"shf\.", 2, "n"), (r"bfe\.", 1, "n"), (r"bfe\.", 2, "n"),
            (r"bfi\.", 2, "n"), (r"bfi\.", 3, "n"), (r"bmsk\.", 0, "n"), (r"bmsk\.", 1, "n"), (r"szext\.", 1, "n"),
            (r"fns\.", 1, "base"), (r"fns\.", 2, "nth"), (r"prmt\.", 2, "i32")]
@@ -34,7 +34,7 @@ def with_counts(form):
 
 
 def of_table():
-    """What instructions.py has of registers alone."""
+    """The forms of instructions.py that use registers only."""
     found = []
     for operands, opcodes in FORMS:
         for opcode in opcodes.split():
@@ -158,7 +158,7 @@ def choices():
 
 # ---- conversions
 
-WIDE = {"u8": "u32", "s8": "s32"}  # registers for types that none are as narrow as
+WIDE = {"u8": "u32", "s8": "s32"}  # registers for types that have no register as narrow
 
 
 def conversions():
@@ -172,7 +172,7 @@ def conversions():
     for a in ("f16", "bf16", "f32", "f64"):
         for b in ("f16", "bf16", "f32", "f64"):
             found += some(f"cvt[,.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi][,.ftz][,.sat].{a}.{b}", f"{a}; {b}")
-    for a in ("u32", "s64"):  # into registers that are wider
+    for a in ("u32", "s64"):  # into wider registers
         found += some(f"cvt[,.sat].{'u8' if a == 'u32' else 's16'}.u32", f"{a}; u32")
     return found + packed()
 
@@ -214,13 +214,13 @@ def video():
     return found
 
 
-# ---- what goes by the carry
+# ---- operations on the carry
 
 SETTERS = {"add": "add.cc.u32 %t6,$i{n},0xffffffff;", "sub": "sub.cc.u32 %t6,0,$i{n};"}
 
 
 def carried(op, t, count, how):
-    """The operation between one that sets the carry (from 0 or 1) and one that reads it."""
+    """The operation, after one that sets the carry (from 0 or 1) and before one that reads it."""
     setter, reader = how
     ins = "; ".join([t] * count) + "; u32:bit"
     lines, outs = [], t

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products by four warps (wgmma), for sm_90a. Each block of 128 threads fills 4 KiB of shared memory with its inputs;
-b, and a if it is not in registers, lie there as their descriptors say."""
+"""Matrix products by four warps (wgmma), for sm_90a.
+
+Each block of 128 threads fills 4 KiB of shared memory with its inputs. Matrix b, and a if it is not in registers,
+lies there in the layout of its descriptor."""
 from form import program
 
-NONE, BYTES_128, BYTES_64, BYTES_32 = range(4)  # swizzles as a descriptor has them
+NONE, BYTES_128, BYTES_64, BYTES_32 = range(4)  # swizzle modes as encoded in a descriptor
 TUPLES = 2048  # 16 products
-# Bytes between neighbours along k (LBO), and between groups of 8 rows (SBO), of a factor with k innermost.
+# Bytes between neighbours along k (LBO), and between groups of 8 rows (SBO), of a matrix whose k is innermost.
 STRIDES = {NONE: (128, 256), BYTES_32: (16, 256), BYTES_64: (16, 512), BYTES_128: (16, 1024)}
 
 
@@ -16,8 +18,8 @@ def descriptor(register, at, swizzle, strides):
 
 
 def product(shape, n, types, sums, factor, b, a=None, tail="p,1,1"):
-    """`sums` type and kind of d, `factor` kind of what is multiplied; a and b (offset, swizzle, strides); a None: in
-    registers. `$S` makes room for all 4 KiB."""
+    """`sums`: type and kind of d; `factor`: kind of the factors; a and b: (offset, swizzle, strides), or a None:
+    in registers. `$S` reserves all 4 KiB."""
     count = n // 2 if sums[0] != "b32" else n // 4
     regs_a = 0 if a else 4
     first_c = 8 + regs_a
@@ -62,7 +64,7 @@ def groups():
 
 
 def turned():
-    """With n, or m, innermost, of types of 16 bits."""
+    """Forms with n, or m, innermost, for types of 16 bits."""
     found, f16, f = [], ("k16", 64, "f32.f16.f16"), ("f32", "gf")
     for swizzle, strides in ((NONE, (128, 512)), (BYTES_32, (512, 256)), (BYTES_64, (1024, 512)),
                              (BYTES_128, (1024, 1024))):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of matrices. Those of integers and bits, and of small whole numbers as floats, are exact in any order."""
+"""Matrix products. Those of integers and bits, and those of small whole numbers as floats, are exact in any order."""
 from form import expanded, instruction, program
 
 TUPLES = 2048  # 64 products
@@ -10,7 +10,7 @@ def group(t, kind, n):
 
 
 def mma(opcode, d, a, b, c, more=""):
-    """Of (type, kind, registers) each."""
+    """Operands d, a, b and c are (type, kind, registers) each."""
     return [instruction(o, f"{{{','.join([d[0]] * d[2])}}}; {group(*a)}; {group(*b)}; {group(*c)}{more}", TUPLES)
             for o in expanded(opcode)]
 
@@ -52,7 +52,7 @@ def whole():
 
 
 def sparse():
-    """Which two of four values there are is said by valid metadata; the selector is a literal."""
+    """Valid metadata selects two of four values; the selector is a literal."""
     found = []
     for order in ("mma.sp", "mma.sp::ordered_metadata"):
         for s, na, nb, selectors in (("m16n8k16", 2, 2, 4), ("m16n8k32", 4, 4, 2)):
@@ -76,7 +76,7 @@ def sparse():
     return found
 
 
-# ---- wmma, from fragments to fragments: they lie as those of mma do, which hardware may deny
+# ---- wmma, from fragments to fragments: laid out as mma's, which hardware need not confirm
 
 WMMA = [("m16n16k16", 8, 8), ("m32n8k16", 8, 8), ("m8n32k16", 8, 8)]
 
@@ -99,7 +99,7 @@ def fragments():
     return found + mma("wmma.mma.[xor,and].popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", (*S, 2), (*I, 1), (*I, 1), (*S, 2))
 
 
-# ---- whole products: a, b and c lie in shared memory, what d is goes back through it, whatever fragments are
+# ---- whole products: a, b and c lie in shared memory, d is stored there, whatever the fragments' layout
 
 FRAGMENTS = {"f16": {"m16n16k16": (8, 8), "m32n8k16": (8, 8), "m8n32k16": (8, 8)},
              "bf16": {"m16n16k16": (4, 4), "m32n8k16": (8, 2), "m8n32k16": (2, 8)},
@@ -112,7 +112,7 @@ def held(t):
 
 
 def loaded(matrix, shape, t, layout, n):
-    """Fragments of a matrix in global memory, 1 KiB or more of random words a warp."""
+    """Loads a matrix from global memory into fragments, 1 KiB or more of random words a warp."""
     regs = "{" + ",".join(f"$o{i}" for i in range(n)) + "}"
     body = f"wmma.load.{matrix}.sync.aligned.{layout}.{shape}.shared.{t} {regs},[$B];"
     fill = "\n".join(f"st.shared.b32 [$S+{4 * i}],$i{i};" for i in range(8)) + "\nbar.warp.sync -1;\n"

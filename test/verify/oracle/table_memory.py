@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forms of memory, of warps and of matrices."""
+"""Forms that use memory, warps and matrices."""
 from form import expanded, instruction, program
 
 SPACES = {".global": "$M", ".shared": "$S", "": "$X"}
@@ -7,10 +7,10 @@ BYTES = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "b32": 4, "u32
          "s64": 8, "f64": 8}
 
 
-# ---- atomics: the old value, and what is in memory then
+# ---- atomics: the old value, and the value in memory afterwards
 
 def moved(t):
-    """The type without meaning that moves a value of this one."""
+    """The untyped (.b) type of the same width, which moves a value of type t."""
     return {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}.get(t, "b" + t[1:])
 
 
@@ -67,7 +67,7 @@ def vectors_added():
 # ---- loads and stores of types into and from wider registers
 
 def loaded(t, register, space):
-    """What lies there is copied to that space first."""
+    """Copies the value at the address to that space first."""
     copy = {"global": "", "shared": "st.shared.b64 [$S],%x2;\n", "local": "st.local.b64 [$L],%x2;\n"}[space]
     place = {"global": "$A0", "shared": "$S", "local": "$L"}[space]
     body = ("ld.global.b64 %x2,[$A0];\n" + copy if copy else "") + f"ld.{space}.{t} $o0,[{place}];"
@@ -104,7 +104,7 @@ def vectors_moved(space):
     return found
 
 
-# ---- of a warp
+# ---- operations of a warp
 
 def warps():
     found = []
@@ -131,7 +131,7 @@ def warps():
 
 
 def matrices_moved():
-    """ldmatrix from, and stmatrix to, 1 KiB a warp; each lane fills 32 bytes, and rows are where lanes say."""
+    """ldmatrix and stmatrix on 1 KiB a warp; each lane fills 32 bytes, and lanes give the rows' addresses."""
     found = []
     fill = "\n".join(f"st.shared.b32 [$S+{4 * i}],$i{i};" for i in range(8)) + "\nbar.warp.sync -1;\nadd.u32 %t6,$B,$i8;\n"
     ins = "; ".join(["b32"] * 8) + "; b32:row"

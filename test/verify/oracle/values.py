@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that forms are run with: special ones crossed, the rest random from a seed.
+"""Input values for forms: special values crossed, the rest random from a seed.
 
-A value is its bits as an integer. A kind says what is drawn: what the bits mean, or what an operand is for.
+A value is its bits as an integer. A kind says how it is drawn: by the meaning of its bits, or by the purpose of
+the operand.
 """
 import random
 import struct
@@ -30,7 +31,7 @@ def bf16(x):
 
 
 def both(bits, sign):
-    """Each of them with either sign."""
+    """Each value with both signs."""
     return [b ^ s for b in bits for s in (0, sign)]
 
 
@@ -50,7 +51,7 @@ def ints(width):
 F32 = both([0, 1, 0x00400000, 0x007fffff, 0x00800000, 0x00800001, 0x33800000, 0x3effffff, 0x3f000000, 0x3f7fffff,
             0x3f800000, 0x3f800001, f32(1.5), f32(2.5), 0x40490fdb, 0x4b7fffff, 0x4f000000, 0x7f7fffff, 0x7f800000,
             0x7f800001, 0x7fc00000, 0x7fffffff], 1 << 31)
-# For conversions and functions of one operand: what lies halfway, and beyond what results hold.
+# For conversions and functions of one operand: values halfway between results, and beyond the results' range.
 F32_MORE = both(
     [f32(x) for x in (0.25, 0.75, 3, 3.5, 4.5, 6, 7, 10, 100, 126, 127, 127.5, 128, 129, 149, 150, 151, 255, 255.5, 256,
                       448, 464, 480, 57344, 61440, 65504, 65519, 65520, 65535, 65536, 32767.5, 2.0**31 - 128, 2.0**32,
@@ -85,7 +86,7 @@ PAIRS = {"h2": "h", "bh2": "bh", "i16x2": "i16"}
 
 
 def close(rng, kind):
-    """A number of moderate size, so that sums do not only take the larger operand."""
+    """A number of moderate size, so that a sum depends on both operands."""
     sign = rng.getrandbits(1)
     if kind == "f":
         return sign << 31 | (127 + rng.randint(-12, 12)) << 23 | rng.getrandbits(23)
@@ -97,7 +98,7 @@ def close(rng, kind):
 
 
 def draw(rng, kind):
-    """One random value of a kind that depends on no other lane."""
+    """A random value of a kind that does not depend on other lanes."""
     if kind in PAIRS:
         return draw(rng, PAIRS[kind]) | draw(rng, PAIRS[kind]) << 16
     turn = rng.random()
@@ -114,7 +115,7 @@ def draw(rng, kind):
 
 
 def product(rng, kind, a, b):
-    """Minus a times b, or nearly so: what cancels in fma."""
+    """Minus a times b, or nearly: cancels in fma."""
     code, bits = {"f": ("f", 32), "d": ("d", 64), "h": ("e", 16)}[kind]
     form = {32: "I", 64: "Q", 16: "H"}[bits]
     x, y = (struct.unpack("<" + code, struct.pack("<" + form, v))[0] for v in (a, b))
@@ -125,14 +126,14 @@ def product(rng, kind, a, b):
     return (c + rng.choice((0, 0, 0, 1, -1, 2, -5))) % (1 << bits)
 
 
-# ---- what warps work on: of a warp (32 tuples) each kind of number is drawn in the same way
+# ---- values for warps: the lanes of a warp (32 tuples) draw each kind of number in the same way
 
 def small(rng):
     return rng.randint(-8, 8)
 
 
 def number(rng, warp, encode, specials, wide):
-    """For products of matrices. Sums of every fourth warp are exact in any order."""
+    """Values for matrix products. Sums of every fourth warp are exact in any order."""
     turn = warp % 4
     if turn == 0:
         return encode(small(rng))
@@ -175,7 +176,7 @@ def masks(warp, rng):
 
 def of_warp(rng, kind, warp):
     """The values of 32 lanes."""
-    if kind[0] == "g":  # the same for the four warps of a block
+    if kind[0] == "g":  # the four warps of a block draw the same kind
         return of_warp(rng, "m" + kind[1:], warp // 4)
     if kind == "quad":
         share = (0, 1, 0.995, 0.005)[warp // 4 % 4]
@@ -239,7 +240,7 @@ def alone(rng, kind, n):
 
 
 def mixed(rng, kinds):
-    """One random tuple."""
+    """A random tuple."""
     row = [draw(rng, k) for k in kinds]
     turn = rng.random()
     if turn < 0.08:  # equal operands
@@ -262,7 +263,7 @@ def several(rng, kinds, n):
 
 
 def columns(kinds, n):
-    """The values of each operand, a list a column, of at least 128 tuples, a multiple of that."""
+    """The values of each operand, one list per column: at least 128 tuples, and a multiple of 128."""
     rng = random.Random(" ".join(kinds) + f" {n}")
     if OF_WARPS & set(kinds):
         found = [[] for _ in kinds]
