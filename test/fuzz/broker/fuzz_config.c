@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A configuration file: whatever it says is taken over or complained about, with nothing beyond its
- * bounds, and what was taken over reads back the same.
+ * Any text as a configuration file: each setting is either accepted within its bounds or reported,
+ * and the accepted configuration reads back the same.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     for (uid_t uid = 0; uid < 3; uid++)
         limits_resolve(&first, uid, groups, 2, &l);
     if (first.rule_count > CONFIG_RULES_MAX) abort();
-    if (bad) return 0; /* values may have what a line cannot */
+    if (bad) return 0; /* values may contain characters that a line cannot */
     text = print(&first, &bytes);
     if (read_bytes(&second, text, bytes) == 0) {
         again = print(&second, &bytes);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The handshake: the input is a client's messages, each after a byte with its length (255: what is
- * left), sent to a broker whose loop runs here between them, with a worker that answers. No input
- * may crash it, leave a connection behind, cost it its worker, or be welcomed without two right
- * messages. A question is one of them, and files of a client that runs; messages of a length that
- * four divides carry a descriptor.
+ * The handshake. The input is a client's messages, each after a byte with its length (255: the
+ * rest), sent to a broker whose loop runs here between them, with a worker that answers. No input
+ * may crash the broker, leak a connection, cost the broker its worker, or be welcomed without two
+ * correct messages. A message may also be a question, or a file of a running client; messages whose
+ * length is a multiple of four carry a descriptor.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void remove_dir(void) {
     rmdir(dir);
 }
 
-/* The answer to one message; what is only told has none. */
+/* The answer to one message; notifications have none. */
 static void answer(struct wire_worker_msg *m) {
     int completion = -1;
 
@@ -63,7 +63,7 @@ static void answer(struct wire_worker_msg *m) {
     fdutil_close(&completion);
 }
 
-/* Answers what the broker told the worker, and lets the broker work until nothing is left. */
+/* Answers the broker's messages to the worker, and runs the broker until it is idle. */
 static void turn(void) {
     struct wire_worker_msg m;
     int fds[4], nfds, n;
@@ -91,7 +91,7 @@ static void start(void) {
     config_defaults(&config);
     config.window_host_bytes = 64u << 20;
     config.profiles[0] = '\0';
-    config.worker_timeout = UINT64_MAX / 2; /* ours sends no heartbeats */
+    config.worker_timeout = UINT64_MAX / 2; /* this worker sends no heartbeats */
     if (!mkdtemp(dir)) abort();
     strcpy(config.run_dir, dir);
     if (server_create(&server, &config, NULL, &hooks, why, sizeof(why)) < 0) abort();
@@ -164,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         sent++;
         turn();
         if (server->broker.clients.running > 0 && sent < 2)
-            abort(); /* welcomed without an answer */
+            abort(); /* welcomed without an answer message */
     }
     close(pair[1]);
     turn();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file of profiles: no text may make the parser read outside it or accept what does not print
- * as the same table again; a refusal leaves nothing and says why.
+ * Any text as the file of profiles: the parser must not read outside it, nor accept text that does
+ * not print as the same table again. A rejected file leaves no entries and gives a reason.
  */
 #include <stdint.h>
 #include <stdlib.h>

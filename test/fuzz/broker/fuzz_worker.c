@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a worker says, and when it ends: the input is steps of two bytes, of workers, clients and
- * files, on a broker whose loop runs here between them. Jobs move from worker to worker; where a
- * worker lies it is replaced. No input may crash the broker, leave a job, a connection or a
- * descriptor behind, or send a client a page out of turn; one that is told nothing has its job.
+ * A worker's messages and its end. The input is steps of two bytes, for workers, clients and files,
+ * on a broker whose loop runs here between them. Jobs move from worker to worker; a worker that
+ * breaks the protocol is replaced. No input may crash the broker, leak a job, a connection or a
+ * descriptor, or send a client a page out of turn. A client that gets no message still has its job.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,8 +25,8 @@
 
 static struct server *server;
 static int worker_fd = -1; /* end of the worker's socket; -1: the worker has ended */
-static bool honest;        /* it answers all at once, and goes on with what it is given */
-static bool fresh;         /* the next one does not go on with the memory */
+static bool honest;        /* the worker answers all at once, and accepts the memory it is given */
+static bool fresh;         /* the next worker does not accept the memory */
 
 static struct {
     int sock; /* -1: none */
@@ -40,7 +40,7 @@ static void say(struct wire_worker_msg *m, const int *fds, int nfds) {
     if (worker_fd >= 0) fdutil_send(worker_fd, m, sizeof(*m), fds, nfds);
 }
 
-/* Each once and in order, and there. */
+/* Parts must come once, in order, and be complete. */
 static void look_at_parts(int list) {
     struct wire_kept parts[8];
     ssize_t n = list < 0 ? 0 : pread(list, parts, sizeof(parts), 0);
@@ -93,7 +93,7 @@ static void answer(struct wire_worker_msg *m) {
     }
 }
 
-/* Answers what was said to it, and lets the broker work until nothing is left. */
+/* Answers the broker's messages, and runs the broker until it is idle. */
 static void turn(void) {
     struct wire_worker_msg m;
     int fds[FDUTIL_MAX_FDS], nfds;
@@ -115,7 +115,7 @@ static void end_worker(void) {
     worker_fd = -1;
 }
 
-/* Any message of any job, with descriptors that fit or do not. */
+/* Sends any message about any job, with descriptors that fit or do not. */
 static void lie(uint8_t what) {
     struct wire_worker_msg m = {.kind = 1 + what % 23};
     unsigned who = what / 23 % (CLIENTS + 2);
@@ -131,7 +131,7 @@ static void lie(uint8_t what) {
         close(fds[i]);
 }
 
-/* Parts of its memory, in pieces and with what is none; and numbers that there are not. */
+/* Sends parts of its memory, in pieces, without descriptors, and with numbers that do not exist. */
 static void keep(uint8_t what) {
     struct wire_part m[2] = {{.kind = what & 16 ? 77 : WIRE_PART, .id = what & 7}};
     int fds[2] = {fdutil_memfd("part", 4096, 0), fdutil_memfd("part", 4096, 0)};
@@ -152,7 +152,7 @@ static void leave(unsigned i) {
     clients[i].sock = -1;
 }
 
-/* The whole handshake, where a worker serves. */
+/* The whole handshake, if a worker serves. */
 static void join(unsigned i) {
     struct wire_hello h = {.magic = WIRE_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR};
     struct wire_answer a = {.magic = WIRE_MAGIC, .accepted = 1};
@@ -180,7 +180,7 @@ static void join(unsigned i) {
     if (fdutil_recv(pair[1], &w, sizeof(w), NULL, NULL) != sizeof(w) || w.result != 0) leave(i);
 }
 
-/* A file or, `keep`, the end of a segment's descriptor. */
+/* Sends a file or, with `keep`, the end of a segment's descriptor. */
 static void lend(unsigned i, bool keep) {
     struct wire_file f = {
         .magic = keep ? WIRE_KEEP_MAGIC : WIRE_FILE_MAGIC, .file = 1, .reply = 5, .ticket = 100};
@@ -195,7 +195,7 @@ static void lend(unsigned i, bool keep) {
     close(pair[1]);
 }
 
-/* Each page in its turn, and the word after it; or the end, which has an error. */
+/* Expects each page in its turn and the word after it, or the end, which has an error. */
 static void listen_to_broker(unsigned i) {
     struct wire_moved m;
     int fd, nfds, n;
@@ -218,7 +218,7 @@ static void listen_to_broker(unsigned i) {
     leave(i);
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- workers and clients --------------------------------------------------------------------- */
 
 static void remove_dir(void) {
     char dir[108];
@@ -240,7 +240,7 @@ static void start(void) {
     config_defaults(&config);
     config.window_host_bytes = 64u << 20;
     config.profiles[0] = config.kernels[0] = '\0';
-    config.worker_timeout = UINT64_MAX / 2; /* ours sends no heartbeats */
+    config.worker_timeout = UINT64_MAX / 2; /* this worker sends no heartbeats */
     if (!mkdtemp(dir)) abort();
     strcpy(config.run_dir, dir);
     if (server_create(&server, &config, NULL, &hooks, why, sizeof(why)) < 0) abort();
@@ -250,19 +250,19 @@ static void start(void) {
     supervise_start(&server->supervise[0]);
 }
 
-/* No pause of the restarts' is waited for. */
+/* Skips the pauses between restarts. */
 static void let_it_serve(void) {
     struct worker *w = &server->broker.gpus.items[0].worker;
 
     for (int i = 0; i < 64 && !worker_ready(w); i++) {
         worker_retry(w);
         turn();
-        if (w->state == WORKER_RESTORING) end_worker(); /* it was asked when it was not honest */
+        if (w->state == WORKER_RESTORING) end_worker(); /* it was asked while it was not honest */
     }
     if (!worker_ready(w)) abort();
 }
 
-/* But for pipes, of which the broker has none: the fuzzer's symbolizer comes with some. */
+/* Pipes do not count: the broker has none, but the fuzzer's symbolizer does. */
 static int count_fds(void) {
     DIR *d = opendir("/proc/self/fd");
     struct dirent *e;
@@ -314,7 +314,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         leave(k);
     }
     turn();
-    end_worker(); /* it owes answers from when it was not honest */
+    end_worker(); /* it still owes answers from when it was not honest */
     turn();
     let_it_serve();
     turn();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as the lines that a program left for `salusctl doctor`: entries are printable, counted
- * right, and every line is in one of the counts.
+ * Any bytes as the lines that a program left for `salusctl doctor`: entries are printable and
+ * counted correctly, and every line is in one of the counts.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as the scheduler's events: what `salusctl record --kernels` makes of them is a workload
- * that the simulator takes, or one without jobs.
+ * Any bytes as the scheduler's events: `salusctl record --kernels` makes of them a workload that
+ * the simulator accepts, or one without jobs.
  */
 #include <stdlib.h>
 #include <string.h>

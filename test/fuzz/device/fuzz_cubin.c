@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a module of a client that computes nothing: read, its variables placed, each of its
- * kernels and variables asked for.
+ * Any bytes as a module of a null job's client: reads it, places its variables, and looks up each
+ * of its kernels and variables.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define MIB (1ull << 20)
 #define BASE 0x210000000000ull
 
-/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct dev *dev;
@@ -30,7 +30,7 @@ static void open_space(void) {
         abort();
 }
 
-/* Nothing that the client is told lies outside of what it has. */
+/* No address that the client gets may lie outside its memory. */
 static void ask(struct dev_module *m) {
     char why[256];
     for (uint32_t i = 0; i < dev_soft.func_count(m); i++) {
@@ -56,6 +56,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         devmodule_unload(&dev_soft, m);
     }
     free(image);
-    if (dev_soft.mem_used(dev) > 8 * MIB) abort(); /* a heap, and nothing else is left */
+    if (dev_soft.mem_used(dev) > 8 * MIB) abort(); /* only a heap may be left */
     return 0;
 }

@@ -35,7 +35,8 @@ static void read_vars(const struct image *m) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char why[160];
     struct image m;
-    void *image = malloc(size ? size : 1); /* exactly as long, so that a read beyond it is seen */
+    /* exact size, so that a read beyond it is detected */
+    void *image = malloc(size ? size : 1);
     if (!image) return 0;
     if (size) memcpy(image, data, size);
     image_extent(image, size);

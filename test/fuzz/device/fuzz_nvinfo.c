@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as the .nv.info section of a kernel. With FUZZ_MUTANT it asserts what is not so: the
- * run must then fail, which shows that fuzzing finds and reports.
+ * Any bytes as the .nv.info section of a kernel. With FUZZ_MUTANT it asserts something false: the
+ * run must then fail, which shows that fuzzing finds and reports errors.
  */
 #include <stdlib.h>
 #include <string.h>

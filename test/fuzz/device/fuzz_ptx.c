@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any text as PTX; a line "//unit" separates units, which are then linked. What is accepted keeps
- * the promises of ptx_ir.h, and what launches of its kernels touch can be asked for.
+ * Any text as PTX; a line "//unit" separates units, which are then linked. Accepted modules satisfy
+ * the invariants of ptx_ir.h, and the memory accesses of their kernels' launches can be predicted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void must_hold(const struct ptx_module *m) {
     abort();
 }
 
-/* Each unit in memory of its own length, so that a read beyond it is seen. */
+/* Each unit is in memory of its own length, so that a read beyond it is detected. */
 static struct ptx_module *parse(const uint8_t *data, size_t size) {
     char why[160];
     struct ptx_module *m = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hostile PTX all the way: parsed, loaded, decoded and run for a few slices, with parameters that
- * point into a small buffer. A kernel may fault, never the process.
+ * Hostile PTX through the whole software GPU: parsed, loaded, decoded and run for a few slices,
+ * with parameters that point into a small buffer. A kernel may fault, the process must not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +17,17 @@
 #include "daemon/device/soft/runtime/heap.h"
 #include "daemon/device/soft/runtime/runtime.h"
 
-#define ROOM (1 << 20)   /* bytes of variables */
+#define ROOM (1 << 20)   /* bytes for variables */
 #define BUFFER (1 << 12) /* bytes behind each pointer parameter */
-#define PENDING 16       /* launches */
+#define PENDING 16       /* pending launches */
 
-/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static unsigned char *room;
 static uint64_t room_used;
 
-/* Memory of ASan's, so that accesses behind an allocation are found. */
+/* Memory from ASan's allocator, so that accesses beyond an allocation are detected. */
 static uint64_t alloc_var(void *arg, uint64_t bytes, uint64_t align) {
     (void)arg;
     uint64_t at = (room_used + align - 1) & ~(align - 1);
@@ -62,7 +62,7 @@ static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap
     uint64_t params[512];
     uint32_t sum = 0;
     code_kernel_info(k, &info);
-    if (info.func->param_bytes > 65536) return; /* more than any launch may bring */
+    if (info.func->param_bytes > 65536) return; /* above the limit of any launch */
     for (size_t i = 0; i < 512; i++)
         params[i] = i % 3 == 2 ? 1000 + i : (uint64_t)(uintptr_t)buffer;
     uint32_t bytes =
@@ -85,13 +85,12 @@ static void run_kernel(struct code_kernel *k, struct ranges *ranges, struct heap
     free(block);
 }
 
-/* Code that was accepted as PTX is decoded or not supported; nothing in it is malformed any more.
- */
+/* Code that was accepted as PTX either decodes or is unsupported; it may not be malformed. */
 static void not_malformed(int err, const char *why) {
     static const char *const words[] = {"the wrong width",    "operands are missing",
                                         "must be a register", "is too narrow",
                                         "names no type",      "needs a label"};
-    if (!strncmp(why, "call", 4)) return; /* by a 32-bit address, which ptxas takes */
+    if (!strncmp(why, "call", 4)) return; /* call by a 32-bit address, which ptxas accepts */
     for (size_t i = 0; err == ERR_INVALID_PTX && i < sizeof(words) / sizeof(words[0]); i++)
         if (strstr(why, words[i])) {
             fprintf(stderr, "accepted, but %s\n", why);
@@ -99,13 +98,13 @@ static void not_malformed(int err, const char *why) {
         }
 }
 
-/* Mostly the best that the processor has, but each build of the handlers has lines of its own. */
+/* Mostly the best build of the handlers, but each build has code of its own. */
 static void choose_handlers(size_t size) {
     static const char *const builds[] = {"v4", "v4", "v3", "base"};
     setenv("SALUS_SOFT_ISA", builds[size % 4], 1);
 }
 
-/* Mostly two warps, one of them with few lanes now and then; or the four that multiply together. */
+/* Mostly two warps, sometimes one of them with few lanes; or the four warps of wgmma. */
 static uint32_t choose_threads(size_t size) {
     return size & 4 ? 40 : size & 8 ? 128 : 64;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any text as PTX whose kernels are to go in parts: what comes out parses, has only what may be
- * cut, and is not rewritten to something else a second time than the first.
+ * Any text as PTX whose kernels are to be split into parts: the result parses, contains only
+ * kernels that may be split, and a second rewrite gives the same text as the first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void must_hold(const struct ptx_module *old, const char *text) {
     ptx_module_free(m);
 }
 
-/* In memory of its own length, so that a read beyond it is seen. */
+/* In memory of its own length, so that a read beyond it is detected. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char why[160], *text = malloc(size ? size : 1), *out = NULL;
     struct ptx_module *m = NULL;

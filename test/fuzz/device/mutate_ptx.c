@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is done to PTX besides what libFuzzer does to any bytes, of which hardly a text survives the
- * parser: statements come, go and change places, registers become others, numbers bounds. And
- * instructions of every form come from the table of verdicts, into a frame that has all registers
- * that they name and gives them addresses, masks and small numbers.
+ * Mutations of PTX text. libFuzzer's byte mutations hardly ever leave a text that the parser
+ * accepts. So statements are added, removed and moved, registers are exchanged, and numbers become
+ * limits. Instructions of every form come from the table of verdicts, into a frame that declares
+ * all their registers and sets them to addresses, masks and small numbers.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 #define LINE_BYTES 512u
 
-/* NOLINTBEGIN(readability-identifier-naming): libFuzzer's. */
+/* NOLINTBEGIN(readability-identifier-naming): libFuzzer's names. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t cap);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t cap, unsigned seed);
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
@@ -38,7 +38,7 @@ static uint32_t chance(struct text *t, uint32_t below) {
     return below ? (uint32_t)(t->state >> 33) % below : 0;
 }
 
-/* Other bytes in place of a span; false: there is no room. */
+/* Replaces a span by other bytes; returns false if there is no space. */
 static bool put(struct text *t, struct span s, const char *bytes, size_t count) {
     const size_t len = t->len - (s.to - s.from) + count;
     if (len > t->cap) return false;
@@ -54,7 +54,7 @@ static bool ends(char c) {
     return c == ';' || c == '\n';
 }
 
-/* Chooses a statement, with its end. */
+/* Chooses a statement, including its end. */
 static struct span statement(struct text *t) {
     struct span s;
     s.from = s.to = chance(t, (uint32_t)t->len);
@@ -106,7 +106,7 @@ static bool is_word(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The next register from any place on; false: there is none. */
+/* The next register after a random place; false: there is none. */
 static bool find_register(struct text *t, struct span *out) {
     size_t at = chance(t, (uint32_t)t->len);
     while (at < t->len && t->at[at] != '%')
@@ -122,7 +122,8 @@ static bool other_register(struct text *t) {
     struct span to, from;
     char name[LINE_BYTES];
     if (!find_register(t, &to) || !find_register(t, &from)) return false;
-    if (t->at[to.from + 1] != t->at[from.from + 1]) return false; /* mostly not of its kind */
+    /* mostly skips registers of another kind */
+    if (t->at[to.from + 1] != t->at[from.from + 1]) return false;
     return put(t, to, name, keep(t, from, name));
 }
 
@@ -164,7 +165,7 @@ static bool other_number(struct text *t) {
     s.from = chance(t, (uint32_t)t->len);
     while (s.from < t->len && !(t->at[s.from] >= '0' && t->at[s.from] <= '9'))
         s.from++;
-    if (s.from && is_word(t->at[s.from - 1])) return false; /* the position is inside a name */
+    if (s.from && is_word(t->at[s.from - 1])) return false; /* the position is inside a word */
     for (s.to = s.from; s.to < t->len && is_word(t->at[s.to]);)
         s.to++;
     const char *one = bounds[chance(t, sizeof(bounds) / sizeof(bounds[0]))];
@@ -173,7 +174,7 @@ static bool other_number(struct text *t) {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* %u32a becomes %u32f, now and then. */
+/* Sometimes turns %u32a into %u32f, or the like. */
 static void shuffle(struct text *t, char *line, size_t n) {
     for (size_t k = 4; k + 1 < n; k++) {
         bool letter = line[k] >= 'a' && line[k] <= 'h' && !is_word(line[k + 1]);
@@ -182,7 +183,7 @@ static void shuffle(struct text *t, char *line, size_t n) {
     }
 }
 
-/* 0: it is too long. */
+/* Returns 0 if the line is too long. */
 static size_t table_line(struct text *t, char out[LINE_BYTES]) {
     struct ptx_table_text line = ptx_table_line(chance(t, ptx_table_count()));
     if (line.bytes > LINE_BYTES) return 0;
@@ -203,7 +204,7 @@ static bool append(struct text *t, struct ptx_table_text text) {
     return put(t, (struct span){t->len, t->len}, text.at, text.bytes);
 }
 
-/* A text of its own: some instructions in the frame. */
+/* A new text: some instructions in the frame. */
 static bool afresh(struct text *t) {
     char line[LINE_BYTES];
     t->len = 0;
@@ -215,7 +216,7 @@ static bool afresh(struct text *t) {
     return ok && append(t, ptx_table_end());
 }
 
-/* ---- libFuzzer's ----------------------------------------------------------------------------- */
+/* ---- libFuzzer's interface ------------------------------------------------------------------- */
 
 static bool change(struct text *t) {
     switch (chance(t, 16)) {
@@ -245,7 +246,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t cap, unsigned 
     return changed ? t.len : LLVMFuzzerMutate(data, size, cap);
 }
 
-/* Some statements of the one in the other. */
+/* Inserts some statements of one text into the other. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t cap, unsigned seed) {
     if (!a_size || !b_size || a_size > cap) return 0;

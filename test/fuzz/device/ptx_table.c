@@ -4,9 +4,9 @@
 #include <string.h>
 
 #define LINES_MAX 16384u
-#define CASE "//case\n" /* the position in the frame for the instructions */
+#define CASE "//case\n" /* the place in the frame where instructions are inserted */
 
-/* The tables as they are in the tree. */
+/* The tables, embedded from the source tree. */
 __asm__(".section .rodata\n"
         "verdicts: .incbin \"build/data/verify/verdicts.txt\"\n"
         ".byte 0\n"
@@ -39,7 +39,7 @@ static const char registers[] =
 
 static uint32_t lines[LINES_MAX], count;
 
-/* Finds the beginnings of the instructions in PTX. */
+/* Finds the starts of the instructions in the table. */
 static void find_lines(void) {
     for (const char *at = verdicts; count < LINES_MAX;) {
         const char *tab = strchr(at, '\t'), *end = strchr(at, '\n');

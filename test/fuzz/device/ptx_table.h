@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The instructions that are PTX, from the table of verdicts, and the kernel that they stand in:
- * begin, lines, end. Its registers have addresses, masks and small numbers.
+ * The valid PTX instructions of the table of verdicts, and the kernel around them: begin, lines,
+ * end. Its registers hold addresses, masks and small numbers.
  */
 #ifndef TEST_FUZZ_PTX_TABLE_H
 #define TEST_FUZZ_PTX_TABLE_H
@@ -15,10 +15,10 @@ struct ptx_table_text {
 };
 
 uint32_t ptx_table_count(void);
-/* With its end of line; `n` is below the count. */
+/* Includes the end of line; `n` is below the count. */
 struct ptx_table_text ptx_table_line(uint32_t n);
 struct ptx_table_text ptx_table_frame(void);
-struct ptx_table_text ptx_table_registers(void); /* the text behind the frame */
+struct ptx_table_text ptx_table_registers(void); /* the frame's text after the instructions */
 struct ptx_table_text ptx_table_end(void);
 
 #endif

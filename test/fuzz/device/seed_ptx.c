@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * seed_ptx DIR: all instructions, some in a kernel, those that stand far from each other in the
- * table: of those beside each other one is often refused because the others are.
+ * seed_ptx DIR: writes all instructions as seeds, some in a kernel each. A kernel's instructions
+ * are far apart in the table, because neighbours are often rejected for the same reason.
  */
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ static int write_kernel(const char *dir, uint32_t n, uint32_t kernels) {
     for (uint32_t k = n; k < ptx_table_count(); k += kernels)
         write_text(f, ptx_table_line(k));
     write_text(f, ptx_table_end());
-    /* By its length fuzz_soft chooses handlers and threads. */
+    /* The length determines handlers and threads in fuzz_soft. */
     fprintf(f, "%*s", (int)(n % 16), "");
     return fclose(f) != 0;
 }

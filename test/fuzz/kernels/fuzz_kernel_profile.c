@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What others say of kernels; the first byte chooses: t the text of profiles, c a table of another
- * tool, n a kernel's name. A refusal leaves nothing and says why; what is accepted prints as a text
- * that gives the same again.
+ * Kernel profiles from files. The first byte chooses the kind: t the text of profiles, c a table of
+ * another tool, n a kernel's name. A rejected input leaves no entries and gives a reason; an
+ * accepted one prints as a text that parses to the same set.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* The set's text parses, and prints as the same. */
+/* The set's text parses to the same set, and prints the same. */
 static void round_trip(const struct kernel_set *s) {
     char why[KERNEL_PROFILE_WHY_BYTES];
     struct buf b, b_again;

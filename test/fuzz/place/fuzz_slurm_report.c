@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any text as what a node says of its GPUs and jobs, and any as a job's note: what is read is
- * within its bounds, and a note that is read is the same when it is written and read again.
+ * Any text as a node's report of its GPUs and jobs, and as a job's note: values read are within
+ * bounds, and a note stays the same when it is written and read again.
  */
 #include <stdlib.h>
 #include <string.h>

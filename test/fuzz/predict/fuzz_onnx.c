@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a model. Two bytes at the end choose a batch. What is read has sound shapes and
- * features that are within their bounds; what is not says why in one printable line; either way the
- * same twice.
+ * Any bytes as a model; two bytes at the end choose a batch. An accepted model has sound shapes and
+ * features within their bounds; a rejected one gives a reason in one printable line. A second run
+ * gives the same.
  */
 #include <stdlib.h>
 #include <string.h>

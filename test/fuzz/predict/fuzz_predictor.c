@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a predictor's file. What is read predicts a part from 0 to 1 of anything, and what
- * is written of it is read again and predicts the same; what is not says why.
+ * Any bytes as a predictor's file. An accepted predictor yields values from 0 to 1 for any input,
+ * and writing and reading it again gives the same predictions. A rejected file gives a reason.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Control messages: no input may make the decoders read outside it, allocate beyond a bound, or
- * accept what does not encode again to the same request.
+ * Control messages: the decoders must not read outside the input, allocate beyond a bound, or
+ * accept input that does not encode again to the same request.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void see(void *arg, const void *record) {
 
     for (int i = 0; i < count; i++)
         if (f[i].kind == CTL_KIND_TEXT && !memchr(ctl_field_text(record, &f[i]), 0, CTL_TEXT_BYTES))
-            abort(); /* a text without its end */
+            abort(); /* unterminated text */
 }
 
 static void try_request(const uint8_t *data, size_t n) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any description as a library reads it: the bytes change a good one, in pieces of an offset of 16
- * bits and 8 bytes. What is taken has a name that ends, and numbers with which occupancy can be
- * computed and a launch's shape be looked at; what is not is refused with a reason.
+ * Any device description as a library reads it: the input changes a valid one, in pieces of a
+ * 16-bit offset and 8 bytes. An accepted description has a terminated name, and numbers with which
+ * occupancy can be computed and a launch's shape be checked. A rejected one gives a reason.
  */
 #include <stdlib.h>
 #include <string.h>

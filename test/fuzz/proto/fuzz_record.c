@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as one record: validation neither reads outside them nor accepts what it promises to
- * refuse.
+ * Any bytes as one record: validation neither reads outside them nor accepts a record that it must
+ * reject.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,8 @@ static void accepted(const void *rec, uint32_t bytes) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char why[96];
     if (size > RING_RECORD_MAX) return 0;
-    void *rec = malloc(size ? size : 1); /* exactly as long, so that a read beyond it is seen */
+    /* exact size, so that a read beyond it is detected */
+    void *rec = malloc(size ? size : 1);
     if (!rec) return 0;
     memcpy(rec, data, size);
     if (record_check(rec, (uint32_t)size, why, sizeof(why)) == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as the memory of a ring: what the consumer makes of it stays within the ring and its
- * own buffer, and ends. The input is spread over the ring: its first byte says how many slots are
- * written honestly (as a word that the consumer expects), so that the fuzzer gets past the first.
+ * Any bytes as the memory of a ring: the consumer stays within the ring and its own buffer, and
+ * terminates. The input is spread over the ring. Its first byte says how many slots hold a valid
+ * header (the word that the consumer expects), so that the fuzzer gets past the first slot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,5 +42,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (bytes > (int)RING_RECORD_MAX) abort();
         record_check(record, (uint32_t)bytes, why, sizeof(why));
     }
-    abort(); /* one lap holds no more records than slots */
+    abort(); /* one lap cannot hold more records than slots */
 }

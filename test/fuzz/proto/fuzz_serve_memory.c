@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as the memory of a batch: what is taken is sound, and comes back the same when it is
- * written again; what is not says why.
+ * Any bytes as the memory of a batch: an accepted batch is sound, and stays the same when it is
+ * written and read again; a rejected one gives a reason.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Added up, so that every byte is touched. */
+/* Sums all bytes, so that each is read. */
 static uint64_t touch(const struct serve_memory_tensor *t) {
     const uint8_t *p = t->data;
     uint64_t sum = strlen(t->name);

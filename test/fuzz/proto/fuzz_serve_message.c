@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a message to or from a model's program, with or without a descriptor: what is taken
- * is sound, and its memory lies within the message; what is not says why. The first byte says
- * whether magic and version are made right, and whether there is a descriptor.
+ * Any bytes as a message to or from a model's program, with or without a descriptor: an accepted
+ * message is sound, and its memory lies within the message; a rejected one gives a reason. The
+ * first byte says whether magic and version are corrected, and whether there is a descriptor.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static uint64_t touch(const struct serve_memory *memory) {
     return sum;
 }
 
-/* Read where it lies, and copied: the same. */
+/* Reads the message in place and as a copy: both give the same. */
 static void open_both(struct serve_message *msg) {
     struct serve_memory here, copy;
     struct serve_memory_why why[2] = {{""}, {""}};
@@ -38,7 +38,7 @@ static void open_both(struct serve_message *msg) {
         if (copy.tensors[i].bytes != here.tensors[i].bytes) abort();
     }
     uint64_t sum = touch(&here);
-    memset(msg, 0xee, sizeof(*msg)); /* the copy does not need it */
+    memset(msg, 0xee, sizeof(*msg)); /* the copy does not depend on it */
     if (touch(&copy) != sum) abort();
     serve_memory_finish(&here);
     serve_memory_finish(&copy);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any tensor map, coordinates and places, as kernels can write them, in every instruction that
- * copies boxes of tensors: nothing but the client's memory and the block's shared memory is
- * touched.
+ * Any tensor map, coordinates and positions, as kernels can write them, in every instruction that
+ * copies boxes of tensors: only the client's memory and the block's shared memory may be accessed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +11,16 @@
 #include "proto/cuda/tensor_map.h"
 #include "test/lib/ptx/ptxrun.h"
 
-#define MEMORY 4096 /* bytes, of the tensor */
+#define MEMORY 4096 /* bytes of the tensor's memory */
 
-/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
     struct tensor_map map;
     int32_t at[5], place, barrier;
     uint16_t blocks;
-    uint8_t body, as_it_is; /* not where the memory is */
+    uint8_t body, as_it_is; /* as_it_is: the input's address is not replaced by the memory's */
 };
 
 #define FROM "shared::cluster.global."

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any text as an event and as a recording's configuration. What is read is written, and what is
- * written is read as the same again.
+ * Any text as an event and as a recording's configuration. Accepted input is written and read again
+ * as the same.
  */
 #include <stdlib.h>
 #include <string.h>

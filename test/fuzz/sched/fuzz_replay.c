@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any text as a recording: whatever it says, the scheduler keeps its invariants (replay_run asks
- * for them after each step), and what is wrong with the text is said. Checkpoints are believed once
- * their hash is right, which no input that the fuzzer makes up is; salus-sim believes them in a
- * sandbox (test_sim_replay).
+ * Any text as a recording: the scheduler keeps its invariants (replay_run checks them after each
+ * step), and errors in the text are reported. Checkpoints are trusted once their hash is right,
+ * which the fuzzer cannot produce; salus-sim reads them in a sandbox (test_sim_replay).
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "daemon/sched/record/replay.h"
 
-/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as the file that says what is served: it is refused with a reason, or all that it says
- * is within bounds, and what was taken over reads back the same.
+ * Any bytes as the file that lists the served models: it is rejected with a reason, or all its
+ * values are within bounds, and what was accepted reads back the same.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void demand(int holds) {
     if (!holds) abort();
 }
 
-/* ---- what holds of all that is taken --------------------------------------------------------- */
+/* ---- invariants of accepted files ------------------------------------------------------------ */
 
 static void check_tensors(const struct model_tensor *t, uint32_t count) {
     demand(count >= 1 && count <= MODELS_FILE_TENSORS);
@@ -72,7 +72,7 @@ static void check_model(const struct model *m, const struct models_file_model *s
     check_job(s);
 }
 
-/* ---- and again ------------------------------------------------------------------------------- */
+/* ---- written and read again ------------------------------------------------------------------ */
 
 static void print_tensors(FILE *out, const char *what, const struct model_tensor *t,
                           uint32_t count) {
@@ -117,7 +117,7 @@ static char *print(const struct models_file *f, size_t *bytes) {
     return text;
 }
 
-/* A line that was written as the continuation of another one may be too long by its name. */
+/* A line that was written as a continuation may become too long by its name. */
 static int has_long_line(const char *text) {
     for (const char *end; (end = strchr(text, '\n')); text = end + 1)
         if (end - text > 198) return 1;

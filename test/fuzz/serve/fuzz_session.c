@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a connection of HTTP, whole and in pieces: what comes of them is the same, what is
- * taken for a request is one as strict readers have it, and no more is kept than may be. The first
- * byte draws the pieces.
+ * Any bytes as an HTTP connection, whole and in pieces: both give the same output, strict readers
+ * would accept every accepted request, and buffers stay within their limits. The first byte
+ * determines the pieces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void take_all(struct run *r) {
     if (r->why.status && r->s.state != SESSION_OVER) abort();
 }
 
-/* draw: 0: as much at a time as there is room for. */
+/* `draw` determines the pieces; 0: as much at a time as fits. */
 static uint64_t run(const uint8_t *data, size_t bytes, uint32_t draw) {
     struct run r = {.scratch = malloc(HEAD_MAX_BYTES)};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as an input of a link at run time, of the type that the first byte says: what is taken
- * makes an image whose length its own headers say, and that the worker can read.
+ * Any bytes as an input of the runtime linker, of the type that the first byte gives: accepted
+ * inputs make an image whose headers give its length, and that the worker can read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char ptx[] = ".version 7.0\n.target sm_75\n";
 
-/* As the worker gets it, in memory of just its length. */
+/* Reads the image as the worker does, in memory of exactly its length. */
 static void read_back(const void *image) {
     char why[256];
     struct image read;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a broker's answer to a question: what is taken is as long as it says, says
- * nothing that cannot be, and its text ends.
+ * Any bytes as a broker's answer to a question: an accepted answer has its stated length, contains
+ * no impossible value, and its text is terminated.
  */
 #include <stdlib.h>
 #include <string.h>

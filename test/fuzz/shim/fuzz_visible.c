@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any text as CUDA_VISIBLE_DEVICES, and any GPUs: entries have an end and are of the list's kind,
- * and those that are visible are GPUs that exist, each once.
+ * Any text as CUDA_VISIBLE_DEVICES, and any set of GPUs: the entries are terminated and of one
+ * kind, and each visible GPU exists and is listed once.
  */
 #include <stdlib.h>
 #include <string.h>

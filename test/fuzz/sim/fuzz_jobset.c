@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a table of jobs, and as one of nodes. What is read can be run, and is written to
- * what is read to the same; what is not read says why.
+ * Any bytes as a table of jobs, and as one of nodes. Accepted tables can be run, and read back the
+ * same after writing; rejected ones give a reason.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a workload file. What parses is written, and what is written parses to the same
- * bytes again; what does not parse says why.
+ * Any bytes as a workload file. An accepted workload is written, and that text parses to the same
+ * bytes again; a rejected one gives a reason.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any sequence of records against a whole worker on a device that checks what it is asked: no
- * operation leaves the client's windows, no promise of device.h is broken, its memory stays as its
- * own bookkeeping says, a neighbour in its lane runs its iterations undisturbed, and when they are
- * detached nothing of them is left. Input: {u8 bytes, u8 op, body}...; sequence numbers are put
- * right on seven of eight ordered records, so that the fuzzer gets deep. Operations from MORE_OPS
- * on have the rest of their number before the body. Between them it has descriptors of segments
- * made, of its own or the neighbour's, and closes them.
+ * Any sequence of records against a whole worker, on a device that checks its calls. No operation
+ * leaves the client's windows, no promise of device.h is broken, and the client's memory matches
+ * its bookkeeping. A neighbour in its lane runs its iterations undisturbed, and after both detach
+ * nothing of them is left.
+ *
+ * Input: {u8 bytes, u8 op, body}...; sequence numbers are corrected on seven of eight ordered
+ * records, so that the fuzzer gets deep. Operations from MORE_OPS on have the rest of their number
+ * before the body. Between records, the client makes descriptors of its own or the neighbour's
+ * segments, and closes them.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -51,7 +53,7 @@ static void inside(uint64_t addr, uint64_t bytes) {
     if (!within(client, addr, bytes) && !within(neighbour, addr, bytes)) abort();
 }
 
-/* Both stand for themselves with an operation that touches nothing. */
+/* Counts copies and fills, which are checked here, as an operation that touches nothing. */
 static int checked_copy(struct dev_queue *queue, const struct dev_copy *c, struct dev_op *op) {
     inside(c->dst, record_extent(c->width_bytes, c->height, c->depth, c->dst_pitch, c->dst_slice));
     inside(c->src, record_extent(c->width_bytes, c->height, c->depth, c->src_pitch, c->src_slice));
@@ -65,7 +67,7 @@ static int checked_memset(struct dev_queue *queue, const struct dev_memset *m, s
     return fakedev.memset(queue, &nothing, op);
 }
 
-/* Arrays are memory or, every other time, the device's own. */
+/* Arrays are emulated in memory or, every other time, provided by the device. */
 static void begin(bool arrays) {
     ops = arrays ? fakedev_arrays : fakedev;
     ops.copy = checked_copy;
@@ -111,7 +113,7 @@ static uint64_t key_word(uint64_t which) {
     return list_entry(exported->next, struct segment, link)->key[which & 1];
 }
 
-/* Small numbers are offsets into the windows, so that addresses are found at all. */
+/* Small numbers become offsets into the windows, so that valid addresses occur. */
 static void relocate(unsigned char *body, size_t bytes) {
     for (size_t at = 0; at + 8 <= bytes; at += 8) {
         uint64_t word;
@@ -136,7 +138,8 @@ static void put(const uint8_t *body, uint8_t bytes, uint8_t op) {
     r->stream = (op >> 5) & 3;
     if (record_ordered(r->op) && (op & 128) == 0) r->seq = ++client->seq[r->stream];
     if (!record_ordered(r->op)) r->ticket = ++client->ticket;
-    ring_push(&client->tx, rec, (uint32_t)sizeof(*r) + bytes, NULL, 0); /* full: it is lost */
+    /* if the ring is full, the record is lost */
+    ring_push(&client->tx, rec, (uint32_t)sizeof(*r) + bytes, NULL, 0);
 }
 
 /* The client may be expelled meanwhile. */
@@ -164,7 +167,7 @@ static void keep_or_close(uint8_t what) {
         keep(what & 8 ? neighbour : client, what >> 4, fd);
 }
 
-/* The worker notices all. */
+/* The worker notices each. */
 static void close_descriptors(void) {
     for (uint32_t i = 0; i < DESCRIPTORS; i++)
         fdutil_close(&descriptors[i]);
@@ -185,7 +188,7 @@ static void check_memory(const struct wireclient *wc) {
     abort();
 }
 
-/* It records its signal, and waits for what was recorded in it, by whomever. */
+/* Records the neighbour's signal, and waits for it, whichever client recorded it. */
 static void neighbour_iterates(void) {
     struct wire_event_record e = {.signal = 1};
     struct wire_stream_wait w = {.on = WIRE_ON_SIGNAL};
@@ -204,7 +207,8 @@ static void end(void) {
     check_memory(neighbour);
     wireclient_detach(client);
     uint32_t fault = wireclient_fault(neighbour);
-    if (fault && fault != PEER_ENDED) abort(); /* it may wait for what the client recorded */
+    /* the neighbour may wait for a signal that the client recorded */
+    if (fault && fault != PEER_ENDED) abort();
     wireclient_detach(neighbour);
     close_descriptors();
     if (fakedev_violations(bench->worker->dev, &what) || fakedev_spaces(bench->worker->dev) ||

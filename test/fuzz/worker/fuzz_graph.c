@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a graph: what is accepted is read to its end, within its memory, and each record of
- * it is one that record_check accepts, in the lane's stream and with the number that comes next. So
- * are the bodies of its conditional nodes, of which some graphs that were said before can be any,
- * and it itself in the end; and when it is dropped, nothing is left.
+ * Any bytes as a graph. An accepted graph is read to its end, within its memory, and record_check
+ * accepts each of its records, in the lane's stream and with the next number. The same holds for
+ * the bodies of its conditional nodes, which may be any earlier graphs and finally this graph.
+ * After the graphs are dropped, nothing is left.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "daemon/worker/stream/graph.h"
 #include "proto/wire/record.h"
 
-/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's. */
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MOST 16384u /* bytes of a graph: within a piece */
+#define MOST 16384u /* bytes of a graph: fits into one piece */
 
 enum { BODY, NESTED, GIVEN, AROUND, IDS };
 
@@ -31,7 +31,7 @@ static int say_piece(struct graphs *g, uint32_t id, const void *data, uint32_t f
     return graph_data(g, d, why, why_bytes);
 }
 
-/* In two pieces, where there is enough for two. */
+/* Sends the graph in two pieces, where it is long enough. */
 static int say(struct graphs *g, uint32_t id, const void *data, uint32_t bytes, char *why,
                size_t why_bytes) {
     uint32_t first = bytes / 16 * 8;
@@ -39,7 +39,7 @@ static int say(struct graphs *g, uint32_t id, const void *data, uint32_t bytes, 
     return err ? err : say_piece(g, id, data, first, bytes, bytes, why, why_bytes);
 }
 
-/* Two lanes, of which one waits for the other. */
+/* A body of two lanes, one of which waits for the other. */
 static void say_body(struct graphs *g) {
     struct {
         struct wire_graph_item fill_item;
@@ -55,7 +55,7 @@ static void say_body(struct graphs *g) {
     if (say(g, BODY, &body, sizeof(body), why, sizeof(why))) abort();
 }
 
-/* A conditional node with such bodies. */
+/* A conditional node with these two bodies. */
 static int say_choice(struct graphs *g, uint32_t id, uint32_t first, uint32_t second) {
     struct {
         struct wire_graph_item item;
@@ -101,7 +101,7 @@ static void count(const uint8_t *data, uint32_t bytes, uint16_t *lanes, uint16_t
 
 static void read_bodies(struct graph *in, const struct wire_choice *c, uint32_t *budget);
 
-/* In its own words: lanes, and numbers from 1. */
+/* Reads the body from its own start: lanes, and numbers from 1. */
 static void read_body(struct graph *body, uint32_t *budget) {
     _Alignas(8) unsigned char rec[RING_RECORD_MAX];
     struct graph_cursor at = {body, 0};
@@ -121,7 +121,7 @@ static void read_body(struct graph *body, uint32_t *budget) {
     }
 }
 
-/* Bodies can be the same ones again and again: not all of them are read. */
+/* Bodies can repeat the same graphs many times, so not all of them are read. */
 static void read_bodies(struct graph *in, const struct wire_choice *c, uint32_t *budget) {
     struct graph_choice choice = graph_hold_choice(in, c);
     for (uint32_t value = 0; value <= c->count && *budget; value++, --*budget) {
@@ -153,7 +153,8 @@ static void read_all(struct graphs *g) {
     }
 }
 
-/* An operation holds it: it is there when all of them are dropped, and gone with that. */
+/* An operation holds a graph: the graph outlives the drop of all, and is freed with the
+ * operation. */
 static void drop_all(struct graphs *g) {
     char why[96];
     const struct wire_choice c = {.kind = WIRE_CHOICE_IF, .count = 1};
@@ -181,13 +182,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         count(data, bytes, &lanes, &waits);
         if (launch(&g, lanes, waits)) abort();
         read_all(&g);
-        say_choice(&g, AROUND, GIVEN, NESTED); /* unless it may be no body */
+        say_choice(&g, AROUND, GIVEN, NESTED); /* rejected if the graph may not be a body */
         drop_all(&g);
     } else if (!why[0] || strlen(why) >= sizeof(why)) {
         abort();
     }
     for (uint32_t id = 0; id < IDS; id++)
-        graph_drop(&g, id, none, sizeof(none)); /* some are gone already */
+        graph_drop(&g, id, none, sizeof(none)); /* some have been dropped already */
     if (g.bytes) abort();
     return 0;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any sequence of launches, copies, frees, waits and marks: no access outside, nothing undefined; a
- * mark ends the search for good; and where every launch is another one, no iteration begins,
- * whatever memory does and however the same bytes are repeated.
- *
- * A byte is an event: two bits say which, six are its number. The input is played ROUNDS times, so
- * that short inputs have periods.
+ * Any sequence of launches, copies, frees, waits and marks: no access out of bounds, no undefined
+ * behaviour. A mark ends the search for good. If every launch is different, no iteration begins,
+ * whatever memory calls occur and however the same bytes repeat. A byte is an event: two bits give
+ * its kind, six its number. The input is played ROUNDS times, so that short inputs have periods.
  */
 #include <stdlib.h>
 
@@ -18,9 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct play {
     struct iteration *it;
     uint64_t live, now_ns, count;
-    bool unique; /* no launch comes twice, and nobody waits or marks */
+    bool unique; /* no launch occurs twice, and there are no waits or marks */
     bool marked;
-    bool worked; /* there was a launch or a copy, which a mark ends the iteration of */
+    bool worked; /* a launch or a copy occurred, so that a mark ends an iteration */
 };
 
 static void launch(struct play *p, uint32_t number) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a recovery state. The input is laid over the header and the beginning of the log of
- * one that is whole otherwise: after a byte that says whether the header is as it should be (bit 0)
- * and whether entries' lengths are made to fit (bit 1), so that the fuzzer gets past the first of
- * them. What recovery_open takes, tidying, walking and promising get through, and it stays whole.
+ * Any bytes as a recovery state. The input overwrites the header and the start of the log of a
+ * valid one. Its first byte says whether the header is kept valid (bit 0) and whether entries'
+ * lengths are made to fit (bit 1), so that the fuzzer gets past the first checks. If recovery_open
+ * accepts the state, then tidying, walking and promising succeed on it, and it stays valid.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static const struct dev_recovery_ops recovery = {.chunk_promise = promise,
                                                  .chunk_renounce = renounce};
 static const struct dev_ops ops = {.recovery = &recovery};
 
-/* Each entry's tail as its record wants it, as far as the input goes. */
+/* Gives each entry the tail that its record needs, as far as the input reaches. */
 static void fit(struct log *l, uint64_t end) {
     for (uint64_t at = 0, next; at + sizeof(struct log_entry) + sizeof(struct log_placed) <= end;
          at = next) {

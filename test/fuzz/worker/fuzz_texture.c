@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any record of a texture that passes its check, over memory of exactly its size, read and written
- * by every instruction at any place: nothing outside of that memory is touched.
+ * Any texture record that passes its check, over memory of exactly its size, read and written by
+ * every instruction at any position: nothing outside that memory is accessed.
  */
 #include <stdio.h>
 #include <stdlib.h>
