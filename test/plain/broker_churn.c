@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Four threads of clients come and go in every way they can, rightly and wrongly, and one asks and
- * changes whatever it can, while the worker dies again and again: nobody hangs, nothing is left
- * behind, and the broker serves on. For TSan and for leaks; `broker_churn [rounds]`.
+ * Four threads of clients connect and leave in every way, correctly and incorrectly, and one thread
+ * queries and changes everything it can, while the worker dies again and again. No thread hangs,
+ * nothing leaks, and the broker keeps serving. For TSan and leak checkers; `broker_churn [rounds]`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,8 +30,8 @@ static int rounds = 200;
         }                                                                             \
     } while (0)
 
-/* The next message, its descriptors closed: its result, 1 when the broker hung up. A broker that is
- * silent for ten seconds fails the test. */
+/* Receives the next message and closes its descriptors. Returns its result, or 1 when the broker
+ * hung up. A broker that is silent for ten seconds fails the test. */
 static int next_message(int fd) {
     union {
         struct wire_offer offer;
@@ -88,7 +88,7 @@ static void *client_main(void *arg) {
     return NULL;
 }
 
-/* Any verb with any of its arguments; every one is answered. */
+/* Sends any verb with any of its arguments; every request gets an answer. */
 static void *operator_main(void *arg) {
     static struct asker a;
     unsigned seed = 99;
@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
     pthread_join(operator, NULL);
     CHECK(broker_rig_wait(&rig.worker.launches, deaths + 1));
     CHECK(atomic_load(&welcomed) > 0 && atomic_load(&changed) > 0);
-    fd = broker_rig_connect(&rig, "job.sock"); /* and it serves on */
+    fd = broker_rig_connect(&rig, "job.sock"); /* the broker still serves */
     broker_rig_attach(fd, fds);
     for (int i = 0; i < WIRE_FD_COUNT; i++)
         close(fds[i]);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything that the real driver's device calls of the driver fails once: each kind of call, each
- * time that a job of two clients comes to it, for want of memory, because it is not supported, with
- * an invalid value, and fatally. Whatever fails: no crash, no hang, nothing lost; each operation
- * completes once, and with success only if its data is right; the device is lost if and only if the
- * failure was fatal; otherwise everything works afterwards, and all is given back.
+ * Makes every driver call of the real driver's device fail once: each kind of call, each time that
+ * a job of two clients makes it, with each of: out of memory, not supported, invalid value, and a
+ * fatal error.
  *
- * cuda_faults [MOST [CALL]]: at most so many of each kind, the first and the last among them.
+ * After any failure there is no crash and no hang, and nothing is lost. Each operation completes
+ * once, and with success only if its data is right. The device is lost if and only if the failure
+ * was fatal; otherwise everything works afterwards, and all objects are freed.
+ *
+ *   cuda_faults [MOST [CALL]]: at most MOST of each kind, including the first and the last.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +34,7 @@
 
 #define OPS 40u
 #define CHUNKS 3u
-/* For the fake driver its comment counts, for who cuts kernels the rest. */
+/* The fake driver reads the comment; the code that splits kernels reads the rest. */
 #define IMAGE                                                                              \
     ".version 8.0\n.target sm_80\n.address_size 64\n/*" RIG_IMAGE                          \
     "texref line\ntexref plane\nsurfref sheet\n*/\n"                                       \
@@ -52,9 +54,9 @@ static const struct {
 #define WAYS_ALIVE 3u /* the others are fatal */
 
 static struct cuda_rig rig;
-static char what[200];   /* is being tried */
-static uint32_t fired;   /* some calls are not made each time, and then nothing fails */
-static bool ends_params; /* the driver says of a parameter that there is none */
+static char what[200];   /* the failure being tested */
+static uint32_t fired;   /* some calls are not made in every run, and then nothing fails */
+static bool ends_params; /* the driver reports the end of the parameters by an error */
 static int complaints;
 
 static void complain(const char *format, ...) {
@@ -77,7 +79,7 @@ struct job {
     struct dev_module *modules[2];
     struct dev_queue *queue;
     struct dev_func *append;
-    bool has_array[2]; /* the second has levels */
+    bool has_array[2]; /* the second array has levels */
     struct rig_op ops[OPS];
     uint32_t submitted;
     bool appended[OPS], all_well;
@@ -91,7 +93,7 @@ struct reading {
     int err;
 };
 
-/* As the worker does it: on another thread. */
+/* Runs on another thread, as in the worker. */
 static void *read_module(void *arg) {
     struct reading *r = arg;
     char why[256];
@@ -157,7 +159,7 @@ static void end(struct job *j) {
     if (j->has_space) cuda_rig_space_end(&rig, &j->space);
 }
 
-/* ---- what it does ---------------------------------------------------------------------------- */
+/* ---- the job's work -------------------------------------------------------------------------- */
 
 static void sent(struct job *j, int err) {
     if (err)
@@ -166,7 +168,7 @@ static void sent(struct job *j, int err) {
         j->submitted++;
 }
 
-/* Some in parts, each of which appends. */
+/* Launches, some in parts; each part appends to the list. */
 static void append(struct job *j) {
     uint64_t params[] = {j->space.windows.dev_base, j->submitted + 1};
     uint32_t nth = j->submitted;
@@ -210,7 +212,7 @@ static void copy_rows(struct job *j, uint64_t dst, uint64_t src) {
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 #define ARRAY_AT (32 * RIG_GRANULE)
-#define ARRAY_SIDE 16u /* bytes */
+#define ARRAY_SIDE 16u /* elements of a side */
 
 static struct wire_array array_of(const struct job *j, int which) {
     return (struct wire_array){.addr = j->space.windows.dev_base + ARRAY_AT + which * RIG_GRANULE,
@@ -264,7 +266,8 @@ static void refer(struct job *j, const char *name, const struct wire_array *a, u
     if (rig.ops->arrays->module_reference(j->modules[0], name, t.surface, &t)) j->all_well = false;
 }
 
-/* Each to one thing after the other; what they read in the end goes before their module. */
+/* Binds each reference to one thing after the other; frees what they read last before their
+ * module. */
 static void refer_to_arrays(struct job *j) {
     const struct wire_array flat = array_of(j, 0), levels = array_of(j, 1);
     refer(j, "line", NULL, WIRE_TEXTURE_LINEAR);
@@ -291,7 +294,7 @@ static void copy_square(struct job *j, uint64_t dst, uint64_t dst_pitch, uint64_
 
 #define SQUARE (1u << 16) /* offset in the host window, in bytes */
 
-/* From the host into one, to the other, and back. */
+/* Copies from the host into one array, to the other, and back. */
 static void fill_arrays(struct job *j) {
     const uint64_t a = array_of(j, 0).addr, b = array_of(j, 1).addr;
     const uint64_t host = j->space.windows.host_base + SQUARE;
@@ -311,7 +314,8 @@ static void check_arrays(const struct job *j) {
         }
 }
 
-/* Each writes to a place of its own, from `area`, so that each result can be looked at. */
+/* Each operation writes to a place of its own, from `area` on, so that each result can be
+ * checked. */
 static void work(struct job *j) {
     uint64_t area = j->space.windows.dev_base + RIG_GRANULE, host = j->space.windows.host_base;
     struct dev_func_info info;
@@ -353,12 +357,12 @@ static void work(struct job *j) {
     fill_arrays(j);
 }
 
-/* It did not come to do anything. */
+/* True if the job failed before it could do anything. */
 static bool never_was(const struct job *j) {
     return !j->has_space || !j->queue;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- checks of the results ------------------------------------------------------------------- */
 
 static void check_list(const struct job *j) {
     const uint32_t *list = cuda_rig_words(j->space.windows.dev_base);
@@ -474,11 +478,11 @@ static bool scenario(void) {
     return well;
 }
 
-/* ---- memory that outlives it ----------------------------------------------------------------- */
+/* ---- memory that outlives the device --------------------------------------------------------- */
 
-#define LASTING 2u /* chunks, of which the first is adopted */
+#define LASTING 2u /* number of chunks; the first one is adopted */
 
-/* Filled, as far as that can be. DEV_NOT_KEPT: it does not outlive the device. */
+/* Fills a chunk, if possible. Returns DEV_NOT_KEPT if it does not outlive the device. */
 static uint64_t fill_one(uint8_t value) {
     static uint8_t host[RIG_GRANULE];
     struct dev_chunk *chunk;
@@ -507,7 +511,8 @@ static bool look_again(uint64_t id) {
     return !err && !other;
 }
 
-/* A device, and another one on what that left. Whether all of it went well. */
+/* Opens a device, and another one on the memory that the first one left. Returns whether all
+ * succeeded. */
 static bool outlive(void) {
     cuda_rig_keep(&rig);
     bool well = false, opened = !cuda_rig_open(&rig);
@@ -546,7 +551,7 @@ static void check_rest(uint32_t call) {
     if (said[0] && !rig.faulty->gives_back(call)) complain("%s", said);
 }
 
-/* The device as it is after `call` failed. What could not be given back may be in the way. */
+/* Checks the device after `call` failed. Objects that could not be freed may be in the way. */
 static void check_after(uint32_t call, bool fatal) {
     int lost = rig.ops->driver->lost(rig.dev);
     if (!fatal && lost) complain("it is said to be lost: %s", err_name(lost));
@@ -584,7 +589,7 @@ static void try(uint32_t call, uint32_t nth, unsigned int way) {
     if (!outlive() && !rig.faulty->gives_back(call)) complain("its memory does not outlive it");
 }
 
-/* How often each kind is called where nothing fails. */
+/* Counts the calls of each kind in a run without failures. */
 static void count_calls(uint32_t *counts) {
     snprintf(what, sizeof(what), "nothing");
     start(0);
@@ -608,7 +613,7 @@ static void try_all(uint32_t call, uint32_t count, uint32_t most) {
     }
 }
 
-/* Everything comes late, and streams overtake one another. */
+/* Delays every call, so that streams overtake one another. */
 static void shuffle(uint32_t rounds) {
     for (uint32_t seed = 1; seed <= rounds; seed++) {
         snprintf(what, sizeof(what), "order %u", seed);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every short history of three jobs on a device of a few chunks: each asks for more, gives back,
- * leaves, or time passes, in every order up to a depth (docs/adr/0028-growing.md). After every
- * step the scheduler's invariants hold (sum P + sum L <= C, nobody waits for memory that is free),
- * and every job that does not wait got its answer. At the end of every history, in a scheduler that
- * got the same events each time:
- *   - who waits hears GRANT or DENY once all others that are admitted have left, without any time;
- *   - who waits hears GRANT or DENY once enough time has passed, though nobody does anything;
- *   - whoever was not refused is admitted in the end.
+ * Every short history of three jobs on a device of a few chunks: each job asks for more, gives
+ * memory back, leaves, or time passes, in every order up to a depth (docs/adr/0028-growing.md).
+ * After every step the scheduler's invariants hold (sum P + sum L <= C, no job waits for memory
+ * that is free), and every job that does not wait has its answer. At the end of every history, in a
+ * scheduler that got the same events each time:
  *
+ *   - waiting jobs get GRANT or DENY once all other admitted jobs have left, without time passing;
+ *   - waiting jobs get GRANT or DENY once enough time has passed, without any other event;
+ *   - every job that was not refused is admitted in the end.
  *   grow_worlds [depth]
  */
 #include <stdio.h>
@@ -25,7 +25,7 @@
 #define DEEPEST 8u
 
 enum move { ASK_ONE, ASK_THREE, ASK_LANE, GIVE, LEAVE, MOVES };
-#define WAIT_TIME (JOBS * MOVES) /* the last move: a wait's length passes */
+#define WAIT_TIME (JOBS * MOVES) /* the last move: the longest wait passes */
 
 struct job {
     uint64_t p, e, asked_p, asked_e;
@@ -104,7 +104,7 @@ static void pass_time(struct world *w) {
     step(w, &e, 1);
 }
 
-/* False: it cannot be. */
+/* Returns false if the move is impossible. */
 static bool can_move(const struct world *w, uint32_t move) {
     if (move == WAIT_TIME) return true;
     const struct job *j = &w->jobs[move / MOVES];
@@ -133,7 +133,7 @@ static void carry_out(struct world *w, uint32_t move) {
     }
 }
 
-/* The world after the moves of the path; false: one of them cannot be. */
+/* Creates the world after the moves of the path; returns false if one of them is impossible. */
 static bool begin(struct world *w) {
     struct sched_event joined[JOBS];
     struct sched_config config = {.capacity_bytes = CAPACITY, .chunk_bytes = 1};
@@ -165,7 +165,7 @@ static void others_leave(struct world *w) {
     if (anybody_waits(w)) fail(w, "waits for memory though all others have left");
 }
 
-/* Everybody ends as soon as it can. */
+/* Every job ends as soon as it can. */
 static void all_end(struct world *w) {
     pass_time(w);
     if (anybody_waits(w)) fail(w, "waits for memory beyond its time");
@@ -194,7 +194,8 @@ static void explore(struct world *w, uint32_t deepest) {
     w->depth--;
 }
 
-/* Sets which jobs have unknown needs, which have one iteration, and how many users there are. */
+/* Sets which jobs have unknown reservations, which have one iteration, and how many users there
+ * are. */
 static void make_specs(uint32_t kind) {
     for (uint32_t i = 0; i < JOBS; i++)
         all.specs[i] = (struct sched_spec){.unknown = kind & 1u || i == 0,

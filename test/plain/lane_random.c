@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Lanes under random arrivals, departures, growth, boundaries, draining, swapping, groups and
- * users.
- * After every step lanes_check, and a model that knows only a list of jobs and a list of lanes and
- * adds everything up anew: the safety condition, what each call must answer, the lane it must
- * choose. Plans are judged by the model, and carried out every other time, in a random order with
- * boundaries in between: the job that waits must then get in.
+ * users. After every step it calls lanes_check, and compares with a model that has only a list of
+ * jobs and a list of lanes and computes all sums anew: the safety condition, the result of each
+ * call, and the lane that it chooses. The model also judges plans. Every other plan is carried out,
+ * in a random order with boundaries in between: afterwards the waiting job must fit.
  *
- *     lane_random [steps [seed...]]
+ *   lane_random [steps [seed...]]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "daemon/sched/lanes/lane_check.h"
 
 #define JOBS 24
-#define WORLD 20000 /* steps until another device with other jobs */
+#define WORLD 20000 /* steps before the next world: another device with other jobs */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STEPS 100000
 #else
@@ -45,7 +44,7 @@ struct model {
 static struct model m;
 static struct lanes *l;
 static uint64_t seed, state, step;
-static uint32_t slots; /* jobs below this have room */
+static uint32_t slots; /* only jobs below this number are used */
 
 enum tally {
     OPENED,
@@ -89,7 +88,7 @@ static uint32_t below(uint32_t n) {
     return (uint32_t)((state >> 33) % n);
 }
 
-/* ---- the model: everything from the two lists ------------------------------------------------ */
+/* ---- the model: everything is computed from the two lists ------------------------------------ */
 
 static uint64_t up(uint64_t bytes) {
     return (bytes + m.chunk - 1) / m.chunk * m.chunk;
@@ -184,7 +183,7 @@ static void model_move(struct model *w, uint32_t job, uint32_t to) {
     if (!model_members(w, from)) w->lanes[from] = (struct mlane){0};
 }
 
-/* ---- the real thing beside the model --------------------------------------------------------- */
+/* ---- the implementation compared with the model ---------------------------------------------- */
 
 static void compare(void) {
     const char *wrong = lanes_check(l);
@@ -263,8 +262,8 @@ static void shuffle(uint32_t order[JOBS]) {
     }
 }
 
-/* All lanes that drain are emptied, in any order, with boundaries in between or without: can they
- * be, and does the job get in? */
+/* Empties all lanes that drain, in any order, with or without boundaries in between. Returns
+ * whether that lets the job in; *possible: whether they can be emptied. */
 static bool helps(struct model w, const struct mjob *j, bool boundaries, bool *possible) {
     uint32_t order[JOBS], lane;
     shuffle(order);
@@ -282,9 +281,9 @@ static bool helps(struct model w, const struct mjob *j, bool boundaries, bool *p
     return model_find(&w, j, &lane) != LANE_WAITS;
 }
 
-/* Without groups, users and swapped jobs a set of lanes can be emptied when a lane is left that
- * keeps as much as the largest member needs. The least number of lanes that lets the job in; 0:
- * none. */
+/* Returns the least number of lanes to empty so that the job fits; 0: none. Without groups,
+ * users and swapped jobs, lanes can be emptied when a lane is left that is as large as the
+ * largest member needs. */
 static uint32_t fewest(const struct mjob *j) {
     uint32_t open[JOBS], n = 0, best = 0, lane;
     for (uint32_t i = 0; i < JOBS; i++)
@@ -312,7 +311,7 @@ static bool plain(const struct mjob *j) {
     return true;
 }
 
-/* The job waits, and lanes_admit was asked to reorganise: is what drains now right? */
+/* Checks the draining lanes after the job had to wait and lanes_admit was asked to reorganise. */
 static bool judge(const struct mjob *j, bool is_plain) {
     uint32_t least = is_plain ? fewest(j) : 0, added = 0, before = 0;
     bool possible, good;
@@ -365,7 +364,7 @@ static struct mjob make_job(void) {
 static void arrive(uint32_t job) {
     struct mjob j = make_job(), whole;
     bool reorganise = below(2), is_plain;
-    if (step % WORLD < WORLD / 4) j.group = 0; /* a quarter of each world knows no groups */
+    if (step % WORLD < WORLD / 4) j.group = 0; /* a quarter of each world has no groups */
     whole = j;
     whole.p = up(j.p);
     whole.e = up(j.e);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels on several threads launch graphs while the worker begins and ends what they asked for,
- * and offers others: for TSan, and for what no order of these may change. What is asked for begins
- * once, never beside itself, and the client's launch is over when all of it is.
+ * Kernels on several threads launch graphs while the worker starts and ends the requested graphs,
+ * and offers others. For TSan, and for results that must not depend on the order. Each requested
+ * graph starts once, never twice at the same time, and the client's launch completes when all of
+ * them have.
  *
- *     launch_threads [rounds [seed]]
+ *   launch_threads [rounds [seed]]
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #define HANDLES 12u
 #define KERNELS 3u
-#define LAUNCHES 60u /* in a round; then kernels launch none any more */
+#define LAUNCHES 60u /* launches in a round; afterwards kernels launch no more */
 #define ROUNDS 200u
 
 #define MUST(condition)                                                     \
@@ -33,10 +34,11 @@ struct graph {
 static struct graph graphs[HANDLES];
 static struct launching launching;
 static struct stream stream;
-static _Atomic uint32_t asked, all_asked; /* in this round; and ever, with success */
+/* requested in this round; and in all rounds, with success */
+static _Atomic uint32_t asked, all_asked;
 static uint32_t begun;
 
-/* ---- bodies, handed over to kernels and back ------------------------------------------------- */
+/* ---- graph bodies, handed over to kernels and back ------------------------------------------- */
 
 struct queue {
     pthread_mutex_t lock;
@@ -66,14 +68,14 @@ static struct body *take(struct queue *q) {
     return b;
 }
 
-/* ---- what device_launch.c is linked with ----------------------------------------------------- */
+/* ---- functions that device_launch.c links with ----------------------------------------------- */
 
 void body_init(struct body *b, struct stream *parent) {
     *b = (struct body){.parent = parent};
     list_init(&b->due);
 }
 
-/* It is entered before anybody looks. */
+/* The body is inserted before any thread looks for it. */
 void body_due(struct body *b) {
     b->next.graph = NULL;
     under_way++;
@@ -145,7 +147,7 @@ static void play_round(uint32_t *state) {
     while (under_way) {
         MUST(!device_launch_settled(&launching));
         end_body(take(&done), &root);
-        uint32_t i = next(state) % HANDLES; /* a withdrawn graph could have no launch at first */
+        uint32_t i = next(state) % HANDLES; /* at first, a withdrawn graph could have no launch */
         if (!graphs[i].running) MUST(device_launch_offer(&launching, 1 + i, &graphs[i]) == 0);
     }
     MUST(device_launch_settled(&launching) == &stream);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Worlds of requests at random, under every policy: they arrive in bursts, are cancelled, time out;
- * workers come, take batches, die with them; times alone are learnt and change. After every step:
- * the invariants hold; every request is pending, in one batch, or was answered once (sent, late,
- * refused or cancelled); no batch goes to a worker that is busy or gone; a batch has one of the
- * sizes; nothing is sent or pending beyond its deadline; what cannot be is rejected and nothing
- * else is. A second scheduler that gets the same events answers the same. At the end of a world
- * nobody is left waiting.
+ * Random worlds of requests, under every policy. Requests arrive in bursts, are cancelled, and time
+ * out; workers come, take batches, and die with them; execution times are learned and change.
+ *
+ * After every step: the invariants hold; every request is pending, in one batch, or was answered
+ * once (sent, late, refused or cancelled); no batch goes to a worker that is busy or gone; a batch
+ * has one of the allowed sizes; nothing is sent or pending beyond its deadline; exactly the invalid
+ * events are rejected. A second scheduler that gets the same events gives the same answers. At the
+ * end of a world no request is left waiting.
  *
  *   plan_world [seed] [worlds]
  */
@@ -27,7 +28,7 @@ enum where { NOT_YET, PENDING, SENT, OVER };
 struct request {
     uint64_t deadline_ns;
     enum where where;
-    bool cancelled; /* while it was sent */
+    bool cancelled; /* cancelled while in a batch */
 };
 
 struct worker {
@@ -43,9 +44,9 @@ struct world {
     struct request requests[REQUESTS];
     struct worker workers[WORKERS];
     uint64_t seed, now_ns, arm_ns, steps, next, slo_ns;
-    uint32_t pending, rejects; /* rejects: that are due */
+    uint32_t pending, rejects; /* rejects: number of expected rejections */
     uint64_t sent, late, refused, cancelled, returned,
-        sizes; /* sizes: a bit for each that was sent */
+        sizes; /* sizes: a bit for each batch size that was sent */
 };
 
 static uint32_t draw(struct world *w, uint32_t below) {
@@ -219,7 +220,7 @@ static uint32_t gather(struct world *w, struct plan_event *events) {
 
 /* ---- worlds ---------------------------------------------------------------------------------- */
 
-/* Nobody who waits is beyond his deadline: he would have been answered. */
+/* Every waiting request is within its deadline; otherwise it would have been answered. */
 static void expect_answers(const struct world *w) {
     uint32_t waiting = 0;
     for (uint64_t id = 0; id < w->next; id++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two producers, one consumer that sleeps on an eventfd when both rings are empty. Every record
- * must arrive whole and in order, and no wake-up may be lost. Run under ThreadSanitizer, with the
- * ring and with its mutants, by check-ring; run plainly by check-plain. Exits 0 when all is well.
+ * Two producers, and one consumer that sleeps on an eventfd when both rings are empty. Every record
+ * must arrive whole and in order, and no wake-up may be lost. check-ring runs it under
+ * ThreadSanitizer, with the ring and with its mutants; check-plain runs it plainly. Exits 0 on
+ * success.
  *
  *   ring_stress [records of each producer]
  */
@@ -19,7 +20,7 @@
 #include "test/proofs/pattern.h"
 
 #define CLIENTS 2
-#define LOST_MS 5000 /* no producer pauses as long as that */
+#define LOST_MS 5000 /* far longer than any producer pauses */
 
 struct client {
     struct ring_memory mem;
@@ -50,7 +51,7 @@ static void *produce(void *arg) {
         while (ring_push(&c->tx, buf, cut, buf + cut, bytes - cut))
             sched_yield();
         doorbell_ring(&c->sleeping, &ops, c);
-        /* Gaps of many lengths, so that the consumer falls asleep at every kind of moment. */
+        /* Pauses of many lengths, so that the consumer falls asleep at every possible moment. */
         if (pattern_mix(~n) % 64 == 0) {
             for (uint64_t i = pattern_mix(n) % 4000; i > 0; i--)
                 atom_pause();
@@ -65,7 +66,7 @@ static void fail(const struct client *c, const char *what) {
     exit(1);
 }
 
-/* Reads what there is; true when there was something. */
+/* Reads all pending records; returns true when there were any. */
 static bool sweep(void) {
     static unsigned char buf[RING_RECORD_MAX];
     bool found = false;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Worlds of jobs at random, under every lane policy, every kernel policy and every controller: they
+ * Random worlds of jobs, under every lane policy, every kernel policy and every controller. Jobs
  * arrive, wait, run iterations of several operations, ask for more memory, are paused, stop
- * reaching boundaries, leave early. After every step: the invariants hold, no operation runs twice
- * or before its iteration, no two jobs run in one lane, no two users are in one unless they share,
- * every answer is given, one job at most waits for memory beyond what it holds, and no process
- * waits whose run has begun. What was recorded of a world replays to the same actions. At the end
- * of a world nobody is left waiting: what was not refused has run all that it had.
+ * reaching boundaries, and leave early.
+ *
+ * After every step: the invariants hold, no operation runs twice or before its iteration, no two
+ * jobs run in one lane, no two users are in one lane unless they share, every request is answered,
+ * at most one job waits for memory beyond what it holds, and no process waits whose run has begun.
+ * A recording of the world replays to the same actions. At the end of a world no job is left
+ * waiting: every job that was not refused has run all its operations.
  *
  *   sched_world [seed] [worlds]
  */
@@ -34,7 +36,7 @@
 #define EVENTS 256u
 #define RECORDED 16384u /* bytes of a recorder's half */
 
-/* The last ones: a kernel of which nothing is known, and no kernel. */
+/* The last two are a kernel without a profile, and no kernel. */
 static const struct sched_kernel kernels[] = {
     {.mean_ns = 10, .sms = 4, .class = SCHED_CLASS_COMPUTE},
     {.mean_ns = 100, .sms = 100, .class = SCHED_CLASS_MEMORY},
@@ -45,14 +47,14 @@ static const struct sched_kernel kernels[] = {
 
 struct job {
     struct sched_spec spec;
-    uint64_t granted_bytes;   /* P before it asked */
-    uint32_t iterations, ops; /* in all; of the current one */
+    uint64_t granted_bytes;   /* P before the job asked */
+    uint32_t iterations, ops; /* iterations in all; operations of the current one */
     uint32_t iteration, submitted, done;
-    uint32_t next_submitted; /* operations of the next iteration, sent ahead */
+    uint32_t next_submitted; /* operations of the next iteration, submitted ahead */
     uint32_t running[OPS], running_count;
-    uint32_t lane;      /* once admitted */
-    uint32_t sms;       /* multiprocessors that it may use; 0: all */
-    uint64_t asleep_ns; /* until then it does nothing */
+    uint32_t lane;      /* lane, once admitted */
+    uint32_t sms;       /* multiprocessors that the job may use; 0: all */
+    uint64_t asleep_ns; /* the job does nothing until this time */
     bool patient;
     bool joined, admitted, refused, left, asked, awaits, lost, out, level, still;
 };
@@ -62,12 +64,12 @@ struct world {
     struct recorder *r;
     struct job jobs[JOBS];
     uint64_t seed, now_ns, arm_ns, steps, ran;
-    uint64_t mixed;           /* times a job came into a lane of several users */
+    uint64_t mixed;           /* times that a job entered a lane of several users */
     uint64_t shares, paces;   /* shares that controllers set; steps in which they held a job back */
-    uint64_t stills;          /* times that kernels on the device were to stand still */
-    uint64_t waited[2];       /* waits for memory that came to nothing, and to something */
-    uint64_t followed, apart; /* processes of a run that was there: admitted, refused */
-    uint64_t asks;            /* answers that were held against what is obtainable */
+    uint64_t stills;          /* times that kernels on the device were told to pause */
+    uint64_t waited[2];       /* waits for memory that were denied, and granted */
+    uint64_t followed, apart; /* processes of a run that had begun: admitted, refused */
+    uint64_t asks;            /* answers that were compared with the obtainable memory */
     struct checkpoint copy;
     uint32_t users;
     bool share_users, one_user;
@@ -99,7 +101,7 @@ static void note_ran(struct world *w, const struct sched_action *a) {
     w->ran++;
 }
 
-/* Into its first lane, or another one: nobody else's may be there. */
+/* Moves the job into its first lane, or another one; no other user's job may be in it. */
 static void note_entered(struct world *w, const struct sched_action *a) {
     struct job *j = &w->jobs[a->job - 1];
     j->lane = a->lane;
@@ -111,7 +113,7 @@ static void note_entered(struct world *w, const struct sched_action *a) {
     }
 }
 
-/* Nobody else's is on a device that keeps no memory from anybody. */
+/* No other user's job may be on a device that does not separate users' memory. */
 static void note_admitted(struct world *w, const struct sched_action *a) {
     const struct job *j = &w->jobs[a->job - 1];
     for (uint32_t i = 0; w->one_user && i < JOBS; i++) {
@@ -199,7 +201,7 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
         return count;
     }
     bool ends =
-        j->still ? rnd(w, 50) == 0 : rnd(w, 2); /* a stopped operation has ended, or continues */
+        j->still ? rnd(w, 50) == 0 : rnd(w, 2); /* a paused operation has ended, or continues */
     if (j->running_count && ends) {
         uint32_t op = j->running[--j->running_count];
         j->done++;
@@ -251,7 +253,7 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
     if (rnd(w, 50) == 0) e[count++] = (struct sched_event){.kind = SCHED_HELD, .job = id};
     if (w->now_ns < j->asleep_ns) return count;
     if (rnd(w, 100) == 0) j->asleep_ns = w->now_ns + rnd(w, 5000);
-    if (j->out && rnd(w, 8)) { /* nothing that it sends is read */
+    if (j->out && rnd(w, 8)) { /* nothing that the job sends is read */
         e[count++] = (struct sched_event){.kind = SCHED_WANTED, .job = id};
         return count;
     }
@@ -266,7 +268,7 @@ static uint32_t act_of_job(struct world *w, uint32_t i, struct sched_event *e) {
     return count;
 }
 
-/* Periods of a few operations, so that they end; pauses up to some iterations. */
+/* Control periods of a few operations, so that they end; pauses of up to some iterations. */
 static void make_control(struct world *w, struct policy_config *c) {
     uint32_t controllers = 0;
     while (controller_at(controllers))
@@ -342,7 +344,7 @@ static bool would_grant(struct world *w, uint32_t job, struct sched_need need) {
     return granted;
 }
 
-/* Memory that is said to be obtainable is granted, and a chunk more is not. */
+/* Memory reported as obtainable is granted, and one chunk more is not. */
 static void check_obtainable(struct world *w, uint32_t job) {
     const struct sched_state *st = sched_view(w->s);
     struct sched_need most;
@@ -414,7 +416,7 @@ static bool is_over(const struct world *w) {
     return true;
 }
 
-/* Replays what was recorded, mostly from a checkpoint on, and expects the same actions. */
+/* Replays the recording, mostly from a checkpoint on, and expects the same actions. */
 static void replay_all(const struct world *w) {
     struct replay r = {0};
     FILE *f = tmpfile();

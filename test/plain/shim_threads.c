@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads of one program in the library at once, beside a scripted worker (test/lib/shim/rig.h):
- * what they allocate, launch, load and wait for, while the job moves from worker to worker. Under
- * TSan, and compiled to abort where one would wait with a lock held. In the end the records have to
- * be an order that a worker can follow: memory is there before it is used, and numbers of streams
- * have no gap.
+ * Several threads of one program use the library at once, with a scripted worker
+ * (test/lib/shim/rig.h): they allocate, launch, load and wait while the job moves from worker to
+ * worker. Runs under TSan, and compiled to abort where a thread would wait with a lock held. In the
+ * end the records must be in an order that a worker can follow: memory exists before it is used,
+ * and numbers of streams have no gap.
  *
  *   shim_threads [rounds]
  */
@@ -47,7 +47,7 @@ static unsigned int pick(struct job *j, unsigned int count) {
     return (unsigned int)rand_r(&j->seed) % count;
 }
 
-/* A window that is full is no mistake. */
+/* A full window is no failure. */
 static void took(CUdeviceptr *slot, CUresult r) {
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
         *slot = 0;
@@ -159,7 +159,7 @@ static void *run(void *arg) {
     return NULL;
 }
 
-/* ---- what the worker saw --------------------------------------------------------------------- */
+/* ---- the records that the worker saw --------------------------------------------------------- */
 
 static int mistakes;
 
@@ -167,7 +167,7 @@ static void mistake(uint32_t i, const char *what) {
     if (mistakes++ < 10) fprintf(stderr, "shim_threads: record %u: %s\n", i, what);
 }
 
-/* Memory is there from now on, or no more, or has to be there. */
+/* Checks that the granules exist before or not, and marks them as existing afterwards or not. */
 static void follow_granules(uint32_t i, uint64_t addr, uint64_t bytes, bool before, bool after) {
     static bool backed[GRANULES];
     uint64_t base = state.conn.windows.dev_base;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several threads inside one launch, for ThreadSanitizer: blocks handed out and taken back, atomics
+ * Several threads inside one launch, for ThreadSanitizer: blocks distributed and returned, atomics
  * on shared words, a cooperative grid, a fault and a cancellation while others run.
  */
 #include <pthread.h>
@@ -66,7 +66,8 @@ static void engine(void) {
     ptxrun_destroy(r);
 }
 
-/* Launches by many threads at once, into streams of blocks and into none, and an end among them. */
+/* Nested launches by many threads at once, into streams of blocks and without streams, with an
+ * exit among them. */
 static void nested(void) {
     struct ptxrun *r = ptxrun_file("build/data/ptx/nested.75.ptx");
     uint64_t *p = ptxrun_alloc(r, 100 * 8);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker on the software GPU with all its threads, for ThreadSanitizer and the leak checkers:
- * clients on threads of their own use kernels, copies, streams, waits, events, host functions and
- * printf, and load a module again and again; another one is detached in the middle of an endless
+ * The worker on the software GPU with all its threads, for ThreadSanitizer and the leak checkers.
+ * Clients on their own threads use kernels, copies, streams, waits, events, host functions and
+ * printf, and load a module again and again. Another client is detached in the middle of an endless
  * kernel, and others while their image is read. The sums must be right.
  */
 #include <inttypes.h>
@@ -44,10 +44,12 @@ static const char image[] =
 
 enum { COUNT, GREET, SPIN, AGAIN };
 
-/* Client and worker map the ring at different addresses of this one process, so ThreadSanitizer
- * cannot see that its words order what lies in the host window, which both have at the same
- * address. Only the two functions that touch the host window for the client are exempt. */
-/* NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): ThreadSanitizer's. */
+/* Client and worker map the ring at different addresses of this one process, while both have the
+ * host window at the same address. So ThreadSanitizer cannot see that the ring's words order
+ * accesses to the host window. Only the two functions that access the host window for the client
+ * are exempt. */
+/* NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): ThreadSanitizer's
+ * name. */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void) {
     return "race:wireclient_load\nrace:host_word\n";
@@ -87,7 +89,7 @@ static struct wireclient *start(struct wirebench *b) {
     return c;
 }
 
-/* A module of its own for one launch, and nothing is waited for. */
+/* Loads a new module for one launch, without waiting. */
 static void load_again(struct wireclient *c, uint64_t sum) {
     struct wire_module_unload u = {.module = 1};
     wireclient_load(c, 1, image);
@@ -112,7 +114,7 @@ static void *client_main(void *arg) {
         if (round % 10 == 0) wireclient_host_func(c, 2, 1);
         if (round % 20 == 0) wireclient_launch(c, 1, GREET, sum);
         if (round % 12)
-            continue; /* unloading waits for what runs: the window has room for so many */
+            continue; /* unloading waits for running launches: the window has space for this many */
         load_again(c, sum);
         launches++;
     }
@@ -125,7 +127,7 @@ static void *client_main(void *arg) {
     return NULL;
 }
 
-/* Detached before its image is read, while it is, or after. */
+/* Detaches before the client's image is read, during that, or after. */
 static void leave_in_the_middle(struct wirebench *b, unsigned moment_us) {
     struct wireclient *c = wireclient_attach(b);
     wireclient_load(c, 0, image);
