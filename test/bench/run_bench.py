@@ -6,7 +6,7 @@
 
 Programs are benches that need no daemon (ring, worker, software GPU). The others run here under a
 private one. A missed goal is no failure: only a program that fails, measures nothing or computes
-something wrong is. Let nothing else run meanwhile.
+something wrong is. Run nothing else meanwhile.
 
 --short is the test of the benches themselves, which make check runs: one sample of everything, so
 that none can rot. Its figures are worth nothing.
@@ -34,7 +34,7 @@ LOAD_ROUNDS = 8
 ALONE_ROUNDS = 6
 OVERHEAD_NS = 115  # a kernel
 SHORT = False
-LOAD_STEADY = 1.1  # capacity before and after a round; beyond that the machine was not ours
+LOAD_STEADY = 1.1  # largest ratio of the capacities before and after a round; beyond it another load disturbed the machine
 
 
 def shorten():
@@ -48,7 +48,7 @@ def bench(name):
 
 
 def records(argv, **kwargs):
-    """The JSON lines that a program prints; anything but success is an error."""
+    """The JSON lines that a program prints; raises an error unless the program succeeds."""
     done = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
     if done.returncode:
         raise SystemExit(f"{argv[0]}: exit {done.returncode}\n{done.stdout}{done.stderr}")
@@ -69,7 +69,7 @@ def verdict(met):
 # ---- under a daemon ------------------------------------------------------------------------------
 
 def pin_worker(daemon):
-    """All threads of the worker on the second CPU: the bench is on the first."""
+    """Pins all threads of the worker to the second CPU: the bench runs on the first."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         return
@@ -119,12 +119,13 @@ def load_run(daemon, mode, clients, turns):
 
 
 def steady(*runs):
-    """Whether all clients of these runs began in time and got something done: else the machine was not ours."""
+    """True if all clients of these runs began in time and completed steps; otherwise other load disturbed the
+    machine."""
     return all(client["steps"] and not client["late"] for run in runs for client in run)
 
 
 def load_row(what, values, goal, sense):
-    """No verdict without steady rounds, nor for more than the capacity: then it was not measured."""
+    """There is no verdict without steady rounds, nor for values above the capacity, which were then not measured."""
     values = sorted(values)
     if not values:
         return {"bench": "load", "what": what, "samples": 0, "goal": goal, "goal_unit": sense,
@@ -143,7 +144,7 @@ def load_row(what, values, goal, sense):
 
 
 def load(samples):
-    """Eight clients that wait for each step, against what one that keeps the device full gets."""
+    """Eight clients that wait for each step, compared with one that keeps the device full."""
     shares, fairness, tails, single, dropped = [], [], [], [], 0
     with Daemon() as d:
         found = d.run([bench("load_bench"), "turn"], "path")
@@ -175,8 +176,8 @@ def load(samples):
 
 
 def alone(samples):
-    """What a kernel policy costs a program that shares with nobody: steps in a second that keeps the
-    device full, and that waits for each step, under orion against fifo with streams."""
+    """The cost of a kernel policy for a program that shares with no other: steps per second of a program that
+    keeps the device full, and of one that waits for each step, under orion compared with fifo, with streams."""
     rows = []
     with Daemon() as d:
         turns = d.run([bench("load_bench"), "turn"], "path").stdout.strip()
@@ -196,8 +197,8 @@ def alone(samples):
 
 
 def overhead(found):
-    """Interception and policy, from what was measured: a launch in the library, and a decision: when
-    it is the only one of its step, and when a busy worker takes several decisions in one."""
+    """Computes interception and policy overhead from earlier measurements: a launch in the library, and a
+    decision, both alone in its step and in a busy worker with several decisions in a step."""
     launch = [r for r in found if r.get("what") == "cuLaunchKernel, kernels executing"]
     rows = []
     for decision, when in (("a kernel of five jobs, orion", "a decision a step"),
@@ -230,7 +231,7 @@ def calls(samples):
 # ---- the table -----------------------------------------------------------------------------------
 
 def rows_of(record):
-    """What a record says as (what, value, ratio, goal, verdict) rows."""
+    """The (what, value, ratio, goal, verdict) rows of a record."""
     if record["bench"] == "soft":
         for name, r in record.items():
             if isinstance(r, dict):

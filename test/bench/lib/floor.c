@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The peer thread, the ping-pong, and the statistics of samples taken beside it.
+ * The peer thread, the ping-pong, and the statistics of samples.
  */
 #include "test/bench/lib/floor.h"
 
@@ -17,8 +17,8 @@
 #define LINE __attribute__((aligned(128)))
 
 static struct {
-    _Atomic uint64_t jobs LINE; /* given to the peer */
-    _Atomic uint64_t done LINE; /* finished by it */
+    _Atomic uint64_t jobs LINE; /* jobs given to the peer */
+    _Atomic uint64_t done LINE; /* jobs finished by it */
     _Atomic uint64_t ping LINE;
     _Atomic uint64_t pong LINE;
     void (*fn)(void *) LINE;
@@ -70,7 +70,7 @@ void floor_stop(void) {
     pthread_join(peer.thread, NULL);
 }
 
-/* No pause in either loop: the floor is what the hardware can do. */
+/* Neither loop pauses: the floor is the best that the hardware can do. */
 static void echo(void *arg) {
     uint64_t trips = *(const uint64_t *)arg;
     for (uint64_t i = 1; i <= trips; i++) {
@@ -118,8 +118,8 @@ static void take(struct floor_series *s, double (*measure)(void *), void *arg) {
     s->floor[s->count++] = (before + after) / 2;
 }
 
-/* A caller that asks for a single sample, as the benches' own test does, gets it on a busy machine
- * too. */
+/* A caller that asks for a single sample, such as the benches' own test, gets it on a busy
+ * machine too. */
 void floor_sample(struct floor_series *s, double (*measure)(void *), void *arg) {
     do
         take(s, measure, arg);

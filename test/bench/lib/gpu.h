@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A CUDA program's beginning, for the benches that run under a daemon: context, two kernels from
+ * The start of a CUDA program, for the benches that run under a daemon: context, two kernels from
  * PTX, and a check that ends the program with the call's name when a call fails.
  */
 #ifndef TEST_BENCH_GPU_H
@@ -14,8 +14,9 @@ void gpu_check(CUresult result, const char *call);
 
 struct gpu {
     CUcontext context;
-    CUfunction null8; /* eight parameters (4 pointers, 4 ints: 48 bytes), does nothing */
-    CUfunction turns; /* (uint32 *count, uint32 n): each thread turns n times, then counts itself */
+    CUfunction null8; /* takes eight parameters (4 pointers, 4 ints: 48 bytes), does nothing */
+    /* (uint32 *count, uint32 n): each thread loops n times, then adds 1 to *count */
+    CUfunction turns;
 };
 
 void gpu_start(struct gpu *g);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What it costs that a lane changes its user: two clients take turns in a lane on the software GPU,
- * each showing all of it and writing all of it. Between owners every chunk is cleared; between jobs
- * of one owner none may be, and the turn must cost next to nothing. The floor is a memset of memory
- * that nobody else has mapped.
+ * The cost of a lane's change of user. Two clients take turns in a lane on the software GPU; each
+ * maps all of it and writes all of it. Between owners every chunk is cleared. Between jobs of one
+ * owner none may be, and the turn must cost next to nothing. The floor is a memset of private
+ * memory.
  *
  *   clear_bench [repetitions]
  */
@@ -26,7 +26,7 @@
 #define WINDOW (2 * BYTES) /* half of it is the ephemeral part */
 #define BASE 0x210000000000ull
 #define SAMPLES_MAX 256
-#define STEP 4 /* chunks at once, as the worker does it */
+#define STEP 4 /* chunks cleared at once, as in the worker */
 
 static struct memory *clients[2];
 
@@ -57,7 +57,7 @@ static void open_clients(struct dev *dev, struct memory_lane *lane, struct dev_s
     }
 }
 
-/* One turn: nanoseconds from getting it to being able to run. */
+/* One turn: nanoseconds from getting the turn to being able to run. */
 static double turn(int client) {
     uint64_t begun = fdutil_now_ns();
     memory_enter(clients[client], BYTES);
@@ -78,7 +78,7 @@ static double median(double *samples, int count) {
     return samples[count / 2];
 }
 
-/* Median nanoseconds of a turn with these owners; *cleared: bytes of a turn. */
+/* Median nanoseconds of a turn with these owners; *cleared: bytes cleared in a turn. */
 static double measure(const uint64_t owners[2], int repetitions, uint64_t *cleared) {
     double samples[SAMPLES_MAX];
     for (int i = 0; i < 2; i++)
@@ -93,7 +93,7 @@ static double measure(const uint64_t owners[2], int repetitions, uint64_t *clear
     return median(samples, repetitions);
 }
 
-/* Median nanoseconds of filling as much private memory. */
+/* Median nanoseconds of a memset of as much private memory. */
 static double measure_floor(int repetitions) {
     double samples[SAMPLES_MAX];
     void *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

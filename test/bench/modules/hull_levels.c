@@ -58,7 +58,8 @@ static void make_hull(struct hull_levels *h, struct hull_level *l, uint8_t numbe
     }
 }
 
-/* Two sorted runs, of the level and of `merged`, into `merged`; those that are gone stay behind. */
+/* Merges two sorted runs, of the level and of `merged`, into `merged`; leaves removed points
+ * behind. */
 static uint32_t merge(struct hull_levels *h, const struct hull_level *l, uint8_t number,
                       uint32_t count) {
     uint32_t *out = h->merged + (1u << (HULL_LEVELS - 1)), a = 0, b = 0, n = 0;
@@ -78,7 +79,7 @@ void hull_levels_add(struct hull_levels *h, uint32_t place, double alpha, double
     h->alpha[place] = alpha;
     h->beta[place] = beta;
     h->in[place] = true;
-    h->level[place] = UINT8_MAX; /* none yet */
+    h->level[place] = UINT8_MAX; /* not in a level yet */
     h->merged[0] = place;
     for (; h->levels[number].count; number++) {
         count = merge(h, &h->levels[number], number, count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the iteration detector costs a launch: while it searches, while it follows a period, and
- * when it is misled as much as it can be. No goal is set; an operation may cost the worker 115 ns.
+ * The iteration detector's cost for a launch: while it searches, while it follows a period, and in
+ * the worst case, when it is misled. There is no goal; an operation may cost the worker 115 ns.
  *
  *   iteration_bench [samples]
  */
@@ -50,12 +50,13 @@ static struct step new_kernels(uint32_t i) {
     return (struct step){.fingerprint = i};
 }
 
-/* A period that memory refuses: it falls all the time, and all of the window is looked at. */
+/* A period that memory calls contradict: it is dropped all the time, and the whole window is
+ * searched. */
 static struct step refused(uint32_t i) {
     return (struct step){.fingerprint = i % 340, .live = (1ull << 40) - i * 100000ull};
 }
 
-/* Another distance all the time, and each repeats for a while. */
+/* The distance changes all the time, and each repeats for a while. */
 static struct step misleading(uint32_t i) {
     uint32_t stretch = i / 3000;
     return (struct step){.fingerprint = i % (100 + stretch % 50) % 90, .live = i % 7 * 1000};

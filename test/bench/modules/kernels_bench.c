@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a launch pays for its kernel's profile: finding and holding the entry when it arrives, a
- * sample and counts when it is complete; and what a launch in a new way pays in a full table.
+ * A launch's cost of its kernel's profile: finding and holding the entry on arrival, a sample and
+ * counts on completion; and the cost of a launch with new parameters in a full table.
  *
  *   kernels_bench [samples]
  */
@@ -57,7 +57,7 @@ static void launch_anew(uint32_t ways) {
     kernels_drop(table, intern(way++));
 }
 
-/* Ways that are known, a burst to warm up, and the one that counts. */
+/* Known launch configurations: one burst to warm up, then the measured one. */
 static double measure_known(void (*one)(uint32_t ways), uint32_t ways) {
     for (uint32_t i = 0; i < ways; i++)
         kernels_drop(table, intern(i));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a decision costs: a queue of jobs onto an empty cluster, jobs that end on a full one with
- * that queue behind it, and one job that comes where everything is as full as it gets.
+ * The cost of a placement decision: a queue of jobs onto an empty cluster; jobs that end on a full
+ * one with that queue waiting; and one job that arrives at a completely full cluster.
  *
  *   place_bench [samples]
  */
@@ -45,7 +45,7 @@ static void step(struct bench *b, uint32_t count) {
             b->running[b->running_count++] = a.actions[i].id;
 }
 
-/* Half of them one GPU, some four tasks; hardly two alike. */
+/* Adds jobs: half of them need one GPU, some have four tasks; hardly two are alike. */
 static void come(struct bench *b, uint32_t count) {
     static const uint32_t gpus[] = {1, 1, 1, 1, 1, 2, 4, 8};
     for (uint32_t i = 0; i < count; i++) {
@@ -104,7 +104,7 @@ static double timed(struct bench *b, uint32_t count) {
     return (double)(fdutil_now_ns() - start);
 }
 
-/* Nobody of the queue runs or waits. */
+/* Removes all jobs of the queue, running or waiting. */
 static void empty(struct bench *b) {
     for (uint32_t i = 0; i < QUEUE; i++)
         b->events[i] = (struct place_event){.kind = PLACE_GONE, .id = b->names - i};
@@ -120,7 +120,7 @@ static double queue_comes(void *arg) {
     return ns;
 }
 
-/* As many wait as are in a queue, and nobody else fits. */
+/* Fills the cluster: the whole queue waits, and no other job fits. */
 static void fill(struct bench *b) {
     if (b->running_count) return;
     for (uint32_t told = 0; told < 4 * b->gpus; told += QUEUE) {
@@ -129,7 +129,7 @@ static void fill(struct bench *b) {
     }
 }
 
-/* A hundredth of the jobs end, and all that wait are tried. */
+/* A hundredth of the jobs end, and all waiting jobs are tried. */
 static double some_end(void *arg) {
     struct bench *b = arg;
     fill(b);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler of a served model costs with many requests pending (thesis, Fig. 4.12): to
- * insert a point into the tournament that ranks them, to ask who is first as time goes on, to take
- * the first away; the same by hulls of logarithmic levels, which it was chosen against; and whole
- * steps, in which a request arrives and a batch is formed, with five batch sizes.
+ * The cost of a served model's scheduler with many requests pending (thesis, Fig. 4.12): inserting
+ * a point into the tournament that ranks requests, querying the first as time advances, removing
+ * the first. The same with hulls of logarithmic levels, the alternative. And whole steps, in which
+ * a request arrives and a batch is formed, with five batch sizes.
  *
  *   plan_bench [samples]
  */
@@ -23,7 +23,7 @@
 #define INSERT_NS 5000.0 /* goals at MANY */
 #define QUERY_NS 1000.0
 #define MANY 10000u
-#define SPAN_NS (2000 * MS) /* within which deadlines lie */
+#define SPAN_NS (2000 * MS) /* range of the deadlines */
 #define BINS 60u
 
 static const uint32_t crowds[] = {10, 100, 1000, MANY, MOST};
@@ -51,7 +51,7 @@ static struct tournament_point point_of(void *arg, uint32_t place) {
     return (struct tournament_point){p.alpha, p.beta, until};
 }
 
-/* Two modes, of 20 and of 120 ms. */
+/* A distribution with two modes, at 20 and at 120 ms. */
 static void make_shape(struct bench *b) {
     uint64_t edges[BINS + 1];
     double mass[BINS], sum = 0;
@@ -95,7 +95,7 @@ static void add_level(struct bench *b, uint32_t place) {
     hull_levels_add(&b->h, place, p.alpha, p.beta);
 }
 
-/* Points that stay as they are. */
+/* Points that do not change. */
 static struct bench *create_still(uint32_t n) {
     struct bench *b = create_tournament(n);
     for (uint32_t i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ static void destroy(struct bench *b) {
     free(b);
 }
 
-/* ---- the ranking alone ----------------------------------------------------------------------- */
+/* ---- ranking only ---------------------------------------------------------------------------- */
 
 #define ROUNDS 200u
 
@@ -152,7 +152,7 @@ static double insert_levels(void *arg) {
     return ns;
 }
 
-/* Time goes on by 10 us from one to the next: points pass each other. */
+/* Time advances by 10 us between queries: points overtake each other. */
 static double query_tournament(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), sum = 0;
@@ -164,7 +164,8 @@ static double query_tournament(void *arg) {
     return sum == 1 ? 0 : (double)(fdutil_now_ns() - start) / ROUNDS;
 }
 
-/* The same, and those whose milestones come are made anew. Who is over comes again as another. */
+/* The same, with points rebuilt at their milestones. A request that is over is replaced by a new
+ * one. */
 static double query_reformed(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), sum = 0;
@@ -190,7 +191,7 @@ static double query_levels(void *arg) {
     return sum == 1 ? 0 : (double)(fdutil_now_ns() - start) / ROUNDS;
 }
 
-/* The first leaves, another one comes. */
+/* Removes the first and inserts another. */
 static double churn_tournament(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns();
@@ -221,7 +222,7 @@ static void step(struct bench *b, const struct plan_event *events, uint32_t coun
     if (plan_step(b->p, b->now_ns, events, count, &out)) abort();
 }
 
-/* Deadlines far enough that nobody is over while it is measured. */
+/* An arrival with a deadline far enough that no request expires during the measurement. */
 static struct plan_event arrival(struct bench *b) {
     uint64_t deadline_ns = b->now_ns + 3600000 * MS + draw(b, SPAN_NS);
     return (struct plan_event){.kind = PLAN_ARRIVED,
@@ -233,7 +234,7 @@ static struct bench *create_plan(uint32_t n) {
     if (plan_create(&b->p, &(struct plan_config){.c0_ns = 5 * MS, .refresh_ns = PLAN_FOREVER}, NULL,
                     0))
         abort();
-    for (uint32_t i = 0; i < 127; i++) /* a power of two, less one: all are made use of */
+    for (uint32_t i = 0; i < 127; i++) /* a power of two minus one: all slots are used */
         step(b,
              &(struct plan_event){
                  .kind = PLAN_ALONE,
@@ -315,8 +316,7 @@ static void run_case(uint32_t index, uint32_t n, int samples) {
     destroy(b);
 }
 
-/* No batch of 16 is formed of fewer; hulls that are made anew of 100,000 points take 4 ms a time.
- */
+/* Batches of 16 need that many requests; hulls of 100,000 points take 4 ms for each rebuild. */
 static bool is_sensible(uint32_t index, uint32_t n) {
     if (cases[index].create == create_plan) return n >= 16;
     return cases[index].measure != churn_levels || n < MOST;

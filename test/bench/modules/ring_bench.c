@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the ring costs: a launch on the client's side, an operation on the worker's side, and a
- * round trip. The worker is always awake: it polls, so that no wake-up is measured.
+ * The cost of the ring: a launch on the client's side, an operation on the worker's side, and a
+ * round trip. The worker polls all the time, so no wake-up is measured.
  *
- * A launch costs its client little when the worker is busy with earlier ones, for then nobody else
- * looks at the slot ("behind": each operation takes the worker 2.3 us, what a driver's launch
- * takes). It costs a transfer of cache lines when the worker already polls that very slot ("at the
+ * A launch costs its client little when the worker is busy with earlier ones, because then no other
+ * CPU reads the slot ("behind": each operation takes the worker 2.3 us, as long as a driver's
+ * launch). It costs a transfer of cache lines when the worker already polls that very slot ("at the
  * tip": launches a microsecond apart). Both are shown.
  *
  *   ring_bench [samples]
@@ -38,7 +38,7 @@ struct shared {
     struct ring_memory ring __attribute__((aligned(4096)));
 };
 
-/* In life the two sides are two processes: their cursors never share a cache line. */
+/* In production the two sides are two processes, so their cursors never share a cache line. */
 struct client {
     struct ring_tx tx LINE;
     struct ring_rx rx LINE;
@@ -49,7 +49,7 @@ static struct client clients[CLIENTS_MAX];
 static _Atomic uint32_t stop LINE;
 
 static double median(double *values, int count) {
-    for (int i = 1; i < count; i++) { /* few values: insertion */
+    for (int i = 1; i < count; i++) { /* insertion sort, because there are few values */
         double v = values[i];
         int j = i;
         for (; j > 0 && values[j - 1] > v; j--)
@@ -67,11 +67,12 @@ static void spin_ns(uint64_t ns) {
 /* ---- the worker, on the peer's CPU ----------------------------------------------------------- */
 
 #define QUEUE 1024
-static unsigned char queue[QUEUE][256]; /* a stream's private queue, as far as a bench needs it */
+static unsigned char queue[QUEUE][256]; /* a stream's private queue, as far as the bench needs it */
 static uint64_t queued;
 static unsigned char record[RING_RECORD_MAX] __attribute__((aligned(64)));
 
-/* Pop, validate, hand over to the client's stream. Returns whether there was a record. */
+/* Pops and validates a record and passes it to the client's stream. Returns whether there was
+ * one. */
 static bool worker_step(struct client *c) {
     char why[128];
     int bytes = ring_pop(&c->rx, record, sizeof(record));
@@ -116,15 +117,15 @@ static const struct doorbell_ops doorbell = {.wake = wake};
 
 struct launch_plan {
     uint32_t param_bytes;
-    bool locked;         /* as the shim does it */
+    bool locked;         /* takes the lock, as the shim does */
     uint64_t service_ns; /* time of an operation in the worker */
-    uint64_t think_ns;   /* between launches */
+    uint64_t think_ns;   /* time between launches */
 };
 
 static struct lock lock;
 static _Atomic uint64_t last_seq;
 
-/* The part of cuLaunchKernel that follows the gathering of the arguments. */
+/* The part of cuLaunchKernel after the arguments have been gathered. */
 static __attribute__((noinline)) void launch(struct client *c, struct wire_launch *l,
                                              const void *params, bool locked) {
     if (locked) lock_take(&lock);
@@ -136,7 +137,7 @@ static __attribute__((noinline)) void launch(struct client *c, struct wire_launc
     doorbell_ring(&c->shared->sleeping, &doorbell, NULL);
 }
 
-/* A think time that reads no clock: `turns` of a loop that the compiler must keep. */
+/* A think time that reads no clock: `turns` iterations of a loop that the compiler must keep. */
 static void think(uint64_t turns) {
     for (uint64_t i = 0; i < turns; i++)
         __asm__ volatile("");
@@ -165,7 +166,7 @@ static double burst_ns(struct client *c, const struct launch_plan *p, bool push)
     return (double)(fdutil_now_ns() - start) / BURST;
 }
 
-/* One sample: the median of bursts, each begun with an empty ring and less the time of thinking. */
+/* One sample: the median of bursts, each begun with an empty ring, minus the think time. */
 static double measure_launch(void *arg) {
     const struct launch_plan *p = arg;
     struct client *c = &clients[0];
@@ -269,11 +270,11 @@ static double measure_idle(void *arg) {
     return swept_ns;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole bench ------------------------------------------------------------------------- */
 
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The client's second thread: alive, waiting, as in most CUDA programs. */
+/* The client's second thread: waits, as in most CUDA programs. */
 static void *second_thread(void *arg) {
     pthread_mutex_lock(&idle_lock);
     pthread_mutex_unlock(&idle_lock);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a decision of the scheduler costs, with 1,000 jobs attached: of an operation, with 100,000
- * operations queued; and of an iteration, when every operation is one and the lanes are full of
- * jobs that want the turn, under each lane policy; of a kernel of a high-priority job and four
- * best-effort ones, under each kernel policy; of a kernel under slack, with requests that it knows
- * and up to 999 best-effort jobs. Invariant checks are compiled out.
+ * The cost of a scheduler decision, with 1,000 jobs attached: for an operation, with 100,000
+ * operations queued; for an iteration, when every operation is one and the lanes are full of jobs
+ * that want the turn, under each lane policy; for a kernel of a high-priority job and four
+ * best-effort ones, under each kernel policy; for a kernel under slack, with requests of known
+ * kernels and up to 999 best-effort jobs. Invariant checks are compiled out.
  *
  *   sched_bench [samples [part of a name]]
  */
@@ -20,8 +20,8 @@
 #include "test/bench/lib/floor.h"
 
 #define JOBS 1000u
-#define QUEUED 100u /* operations of each job that wait */
-#define BATCH 64u   /* events of a kind in a step, as a busy worker has them */
+#define QUEUED 100u /* pending operations of each job */
+#define BATCH 64u   /* events of a kind in a step, as in a busy worker */
 #define ROUNDS 2000u
 #define GOAL_NS 70.0
 
@@ -36,26 +36,27 @@ static const struct sched_kernel kernels[] = {
     {.mean_ns = 1000, .tail_ns = 1100, .sms = 100, .class = SCHED_CLASS_MEMORY},
 };
 
-/* The goals under slack, with so many jobs. */
+/* The goals under slack, by number of jobs. */
 static const struct {
     uint32_t jobs;
     double goal_ns;
 } crowds[] = {{5, 150}, {100, 300}, {1000, 300}};
 
-#define STEPS 16u /* kernels of a request; as long is the pause behind it, in steps */
+#define STEPS 16u /* kernels of a request; the pause after it lasts as many steps */
 
 struct bench {
     struct sched *s;
     uint64_t now_ns, next_op;
     uint32_t iteration[JOBS];
     struct sched_action running[RING];
-    uint32_t first, running_count; /* kernels: a ring */
-    uint32_t jobs, ended, pause;   /* ended: kernels of the request; pause: steps until the next */
+    uint32_t first, running_count; /* kernels on the device, as a ring buffer */
+    /* ended: completed kernels of the request; pause: steps until the next request */
+    uint32_t jobs, ended, pause;
 };
 
 static const struct sched_kernel copied = {.class = SCHED_CLASS_COPY};
 
-/* Filled in place, as the worker does. */
+/* Fills the event in place, as the worker does. */
 static void set_done(struct sched_event *e, const struct sched_action *ran) {
     e->kind = SCHED_DONE;
     e->job = ran->job;
@@ -81,7 +82,7 @@ static void step(struct bench *b, const struct sched_event *events, uint32_t cou
             b->running[b->running_count++] = out.items[i];
 }
 
-/* `lanes`: 0: each job has one of its own, without memory. */
+/* `lanes` 0: each job has a lane of its own, without memory. */
 static struct bench *create_full(const char *policy, uint32_t lanes, uint32_t queued) {
     struct bench *b = calloc(1, sizeof(*b));
     struct sched_config config = {.policy = {.exclusive = 0, .swap = -1, .inflight_cap = 1},
@@ -113,7 +114,7 @@ static void destroy(struct bench *b) {
     free(b);
 }
 
-/* A batch of operations ends, as many are submitted, as many run. */
+/* A batch of operations completes, as many are submitted, as many start. */
 static double measure_ops(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;
@@ -130,7 +131,7 @@ static double measure_ops(void *arg) {
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
-/* The same, but every operation was the last of its iteration. */
+/* The same, where every operation is the last of its iteration. */
 static double measure_iterations(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;
@@ -184,14 +185,15 @@ static struct bench *bench_create_few(const char *policy) {
     return b;
 }
 
-/* A kernel ends, its job submits another, whatever may go goes: a step each, as a worker that is
- * not busy has them. */
+/* A kernel completes, its job submits another, and kernels that may start do: one step each, as
+ * in a worker that is not busy. */
 static double measure_kernels(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;
     for (uint32_t r = 0; r < ROUNDS * 16; r++) {
         if (b->running_count == 0) abort();
-        struct sched_action done = b->running[b->first % RING]; /* as devices do, nearly in order */
+        /* in nearly the order of launches, as on real devices */
+        struct sched_action done = b->running[b->first % RING];
         struct sched_event events[2];
         set_done(&events[0], &done);
         set_submitted(&events[1], done.job, ++b->next_op, 0, &kernels[r % 3]);
@@ -205,7 +207,8 @@ static double measure_kernels(void *arg) {
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
-/* The same when kernels come and end faster than steps are made: a busy worker's sweep. */
+/* The same when kernels are submitted and complete faster than steps are made, as in a busy
+ * worker. */
 static double measure_eights(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;
@@ -226,8 +229,8 @@ static double measure_eights(void *arg) {
     return (double)(fdutil_now_ns() - start) / (double)ran;
 }
 
-/* ---- slack with requests that it knows --------------------------------------------------------
- */
+/* ---- slack with requests of known kernels
+ * ----------------------------------------------------- */
 
 static void step_crowd(struct bench *b, const struct sched_event *events, uint32_t count) {
     struct sched_actions out;
@@ -268,8 +271,8 @@ static uint32_t begin_request(struct bench *b, struct sched_event *events) {
     return STEPS;
 }
 
-/* The oldest kernel on the device ends: a best-effort job submits another, a request that is
- * complete is followed by one after a pause. */
+/* The oldest kernel on the device completes: a best-effort job submits another; a complete
+ * request is followed by another after a pause. */
 static double measure_crowd(void *arg) {
     struct bench *b = arg;
     uint64_t start = fdutil_now_ns(), ran = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software GPU's speed, one thread, against the same work as a plain C loop in the same run:
- * each result is checked, and the ratio says how much slower interpreting PTX is. Processor time is
- * measured, so that a busy machine disturbs it less. Prints a table
- * and one JSON line. An argument scales the sizes (1 by default; 2: twice).
+ * The speed of the software GPU with one thread, compared with the same work as a plain C loop in
+ * the same run. Each result is checked, and the ratio is the slowdown by interpreting PTX.
+ * Processor time is measured, so that a busy machine disturbs it less. Prints a table and one JSON
+ * line. An argument scales the sizes (1 by default; 2: twice).
  */
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ struct soft_bench_case {
     int (*kernel)(struct soft_bench *s);
     void (*loop)(struct soft_bench *s);
     int (*wrong)(struct soft_bench *s);
-    double (*amount)(struct soft_bench *s); /* number of `unit` x 1e9 in one run */
+    double (*amount)(struct soft_bench *s); /* amount of work in one run, in `unit` x 1e9 */
 };
 
 static int vecadd_kernel(struct soft_bench *s) {
@@ -59,7 +59,7 @@ static double vecadd_amount(struct soft_bench *s) {
     return 12e-9 * s->n;
 }
 
-/* The same, four numbers a thread: vectors. */
+/* The same with vectors of four numbers a thread. */
 static int vecadd4_kernel(struct soft_bench *s) {
     return ptxrun_launch(s->run, "vecadd4", (s->n / 4 + 255) / 256, 256, 4, (uint64_t)s->a,
                          (uint64_t)s->b, (uint64_t)s->c, (uint64_t)s->n / 4);
@@ -99,7 +99,7 @@ static int matmul_wrong(struct soft_bench *s) {
         if (!(fabsf(s->c[i] - s->d[i]) < 1e-3f)) return 1;
     return 0;
 }
-/* Factors have 10 bits behind the point. */
+/* Factors have 10 bits after the binary point. */
 static int tensor_wrong(struct soft_bench *s) {
     for (uint32_t i = 0; i < s->edge * s->edge; i++)
         if (!(fabsf(s->c[i] - s->d[i]) < 3e-4f * sqrtf((float)s->edge))) return 1;
@@ -158,7 +158,7 @@ static const struct soft_bench_case soft_bench_cases[] = {
 static void prepare(struct soft_bench *s, uint32_t scale) {
     uint32_t state = 1;
     s->run = ptxrun_file("build/data/ptx/bench.80.ptx");
-    s->run->beside = 1; /* only the launch itself is measured */
+    s->run->beside = 1; /* measures only the launch itself */
     s->run->slice = 1000000;
     s->n = scale << 22;
     s->edge = 256 * scale;
@@ -175,7 +175,7 @@ static void prepare(struct soft_bench *s, uint32_t scale) {
     }
 }
 
-/* The best of some rounds of each; nonzero when a result is wrong. */
+/* Measures the best of several rounds of each; returns nonzero when a result is wrong. */
 static int run_case(struct soft_bench *s, const struct soft_bench_case *c, int last) {
     double soft = 1e9, loop = 1e9, rate;
     for (int round = 0; round < SOFT_BENCH_ROUNDS; round++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a lane switch costs: from the completion of the last operation of one job's iteration, as
- * the device tells it, to the first operation of the other job's next iteration, as the device gets
- * it; less the same from iteration to iteration of a job that is alone in its lane. Two clients,
- * one lane, a device that does nothing; iterations use the lane's memory and are marked, and the
- * next one is always queued already. A switch must move no byte and map nothing (Salus, section
- * 3.3.1).
+ * The cost of a lane switch: the time from the completion of the last operation of one job's
+ * iteration, as the device reports it, to the launch of the first operation of the other job's next
+ * iteration on the device. The same time between iterations of a job that is alone in its lane is
+ * subtracted. Two clients share one lane on a device that does nothing; iterations use the lane's
+ * memory and are marked, and the next one is always queued already. A switch must move no byte and
+ * map nothing (Salus, section 3.3.1).
  *
  *   switch_bench [repetitions]
  */
@@ -29,12 +29,12 @@
  * so fair switches jobs even when this process is descheduled for a while. */
 #define BUSY_NS 100000000
 
-/* A device that completes at once, and remembers when it said so. */
+/* A device that completes at once, and records when it reported that. */
 static struct dev_op *done_first, **done_last = &done_first;
 static uint64_t done_ns;
 static const struct dev_queue *done_queue;
 static uint64_t gaps_ns[2 * BURST * ROUNDS];
-static uint32_t gaps, switched; /* since the last look */
+static uint32_t gaps, switched; /* since the last check */
 
 static int null_launch(struct dev_queue *queue, const struct dev_launch *launch,
                        struct dev_op *op) {
@@ -85,8 +85,8 @@ static double midmean(uint64_t *ns, uint32_t count) {
     return (double)sum / (end - begin);
 }
 
-/* The mean time from completion to launch, with so many clients at work; `share`: which part of
- * the launches were another job's than the one before. */
+/* The mean time from completion to launch, with `count` clients at work; `share`: the part of
+ * the launches that followed another job's. */
 static double measure(struct wirebench *b, struct wireclient **clients, int count, double *share) {
     gaps = switched = 0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -94,7 +94,7 @@ static double measure(struct wirebench *b, struct wireclient **clients, int coun
         for (int i = 0; i < BURST; i++)
             for (int c = 0; c < count; c++)
                 iterate(clients[c]);
-        done_ns = 0; /* the first one of a round follows nothing */
+        done_ns = 0; /* the first operation of a round follows none */
         while (loop_once(b->worker))
             continue;
     }
@@ -121,7 +121,8 @@ struct result {
 static struct result report(struct wirebench *b, struct wireclient **clients, int repetitions) {
     double alone[SAMPLES_MAX], both[SAMPLES_MAX], beyond[SAMPLES_MAX], share;
     for (int i = 0; i < repetitions; i++) {
-        /* Each as long as the other: FAIR would first make up for the difference. */
+        /* Each client runs alone for as long as the other: otherwise FAIR would first compensate
+         * the difference. */
         alone[i] = measure(b, clients, 1, &share) / 2;
         alone[i] += measure(b, clients + 1, 1, &share) / 2;
         both[i] = measure(b, clients, 2, &share);

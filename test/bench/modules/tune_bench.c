@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a plan of Fluid costs: a group that joins, trials that end one by one, and a step in which
- * everything that runs is looked at again.
+ * The cost of a Fluid plan: a group that joins, trials that end one by one, and a step in which all
+ * running trials are replanned.
  *
  *   tune_bench [samples]
  */
@@ -71,7 +71,7 @@ static void end_all(struct bench *b) {
     step(b, count);
 }
 
-/* All join at once: StaticFluid and the plan. */
+/* All trials join at once: StaticFluid and the plan. */
 static double plan_group(void *arg) {
     struct bench *b = arg;
     for (uint32_t i = 0; i < b->n; i++)
@@ -92,7 +92,7 @@ static void fill(struct bench *b) {
     }
 }
 
-/* Ends one of the running trials: all waiting trials are planned again, or all running ones. */
+/* Ends one of the running trials: plans all waiting trials again, or all running ones. */
 static double one_ends(void *arg) {
     struct bench *b = arg;
     uint32_t running = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an operation costs the worker: its thread's CPU time from a record in the ring to the
+ * An operation's cost for the worker: its thread's CPU time from a record in the ring to the
  * published completion (sweep, copy, validation, stream, scheduler, submission, completion), with a
- * device that does nothing. The clients' part is written before the clock starts.
+ * device that does nothing. The clients write their records before the clock starts.
  *
  *   worker_bench [repetitions]
  */
@@ -17,7 +17,7 @@
 #define GOAL_NS 115.0 /* 5 % of a native launch */
 #define CLIENTS_MAX 100
 #define BURST 64  /* launches of one client before the worker looks */
-#define OPS 25600 /* measured in one sample */
+#define OPS 25600 /* operations measured in one sample */
 #define WARM_ROUNDS 4
 #define SAMPLES_MAX 256
 
@@ -46,11 +46,12 @@ static uint64_t cpu_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ns an operation with so many clients, each with so many streams in use. */
+/* Nanoseconds of an operation with this many clients, each with this many streams in use. */
 static double measure(struct wirebench *b, struct wireclient **clients, int count,
                       uint32_t streams) {
     uint64_t spent = 0, ops = 0;
-    uint32_t burst = count == 1 ? 8 * BURST : BURST; /* else the clock itself would be seen */
+    /* otherwise the cost of the clock itself would show */
+    uint32_t burst = count == 1 ? 8 * BURST : BURST;
     for (int round = 0; ops < OPS; round++) {
         for (int c = 0; c < count; c++)
             for (uint32_t i = 0; i < burst; i++)

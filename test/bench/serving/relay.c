@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The floor of a gateway: takes request_bench's requests, gives each to a model's process over a
- * socket of packets and its answer back, and looks at nothing but a message's length. So it makes
- * the system calls that any process between a client and a model has to make, and wakes both.
+ * The floor of a gateway: receives request_bench's requests, passes each to a model's process over
+ * a socket of packets and returns the answer, reading only a message's length. So it makes the
+ * system calls that any process between a client and a model must make, and wakes both.
  *
- *   relay        prints "relay on port N process PID"; ends when its standard input does
+ *   relay    prints "relay on port N process PID"; ends when its standard input does
  */
 #include <arpa/inet.h>
 #include <stdbool.h>
@@ -24,11 +24,11 @@
 #define MAX_FDS 256
 
 struct packet {
-    int fd; /* the client's */
+    int fd; /* the client's socket */
     char text[REQUEST_MOST];
 };
 
-static struct packet from[MAX_FDS]; /* by descriptor: what has come of a request */
+static struct packet from[MAX_FDS]; /* the received part of a request, by descriptor */
 static size_t have[MAX_FDS];
 
 static void check(bool good, const char *what) {
@@ -37,7 +37,8 @@ static void check(bool good, const char *what) {
     exit(1);
 }
 
-/* The model: the sum of the two tensors at the request's end, under a head like the gateway's. */
+/* The model: adds the two tensors at the request's end, and replies with a header like the
+ * gateway's. */
 static void model(int fd) {
     static struct packet in, out;
     ssize_t n;

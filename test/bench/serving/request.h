@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The request of request_bench, and what is answered: "y" is "a" + "b", each of REQUEST_NUMBERS
- * floats in binary form (64 bytes), under a head as tritonclient writes it. What the gateway's
- * floor (relay.c) and the client have to agree about.
+ * The request of request_bench, and its answer: "y" is "a" + "b", each of REQUEST_NUMBERS floats in
+ * binary form (64 bytes), after a header as tritonclient writes it. The gateway's floor (relay.c)
+ * and the client share this format.
  */
 #ifndef TEST_BENCH_REQUEST_H
 #define TEST_BENCH_REQUEST_H
@@ -12,7 +12,7 @@
 
 #define REQUEST_NUMBERS 16
 #define REQUEST_TENSOR (REQUEST_NUMBERS * sizeof(float))
-#define REQUEST_MOST 4096 /* bytes of a request or an answer, head and body */
+#define REQUEST_MOST 4096 /* largest size of a request or an answer, header and body */
 
 static const char request_json[] =
     "{\"inputs\":[{\"name\":\"a\",\"shape\":[16],\"datatype\":\"FP32\",\"parameters\":"
@@ -20,7 +20,7 @@ static const char request_json[] =
     "\"parameters\":{\"binary_data_size\":64}}],\"outputs\":[{\"name\":\"y\",\"parameters\":"
     "{\"binary_data\":true}}]}";
 
-/* The bytes of a whole message when its head has come; 0: it has not. */
+/* The size of the whole message once its header has arrived; 0: it has not. */
 static inline size_t request_bytes(const char *text, size_t have) {
     const char *end = memmem(text, have, "\r\n\r\n", 4), *at;
     size_t length = 0;

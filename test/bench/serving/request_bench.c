@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clients of a model "add" over kept connections, each with one request at a time, and what the
- * server's process takes for one: CPU by the scheduler's own count (schedstat), of all its threads.
- * Each answer is compared with what it has to be.
+ * Clients of a model "add" over persistent connections, each with one request at a time, and the
+ * server process's CPU time for one request by the scheduler's accounting (schedstat), of all its
+ * threads. Each answer is checked.
  *
- *   request_bench PORT PID CLIENTS REQUESTS
- *
- * prints {"ns": CPU of a request, "wall_ns": time of one}.
+ *   request_bench PORT PID CLIENTS REQUESTS    prints {"ns": CPU of a request, "wall_ns": time of
+ * one}
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -25,7 +24,7 @@
 #include "test/bench/serving/request.h"
 
 #define MAX_CLIENTS 64
-#define WARM 200 /* requests before it is measured */
+#define WARM 200 /* requests before the measurement */
 
 struct client {
     int fd;

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the gateway of salus-serve takes of the processors for a request, beside the floor: a process that makes the
-same system calls between the client and a model and looks at nothing (relay.c). Both are measured in turn, each sample
-of the gateway between two of the floor; where these are far apart, it is dropped."""
+"""The CPU cost of a request in the gateway of salus-serve, compared with a floor: a process that makes the same
+system calls between the client and a model and inspects nothing (relay.c).
+
+The two are measured in turn, each sample of the gateway between two of the floor; a sample is dropped if those two
+differ much."""
 import os
 import subprocess
 import tempfile
@@ -9,10 +11,10 @@ import urllib.request
 
 from harness import BUILD, wait_for
 
-# clients, the most that a batch may have
+# (clients, largest batch)
 WORLDS = [(1, 1), (8, 1), (8, 8), (32, 32)]
 ROUNDS, REQUESTS = 11, 2000
-GOAL_NS = 50000  # of a request, in batches of one
+GOAL_NS = 50000  # goal for a request in batches of one
 STEADY, ENOUGH = 1.5, 5
 
 
@@ -32,7 +34,7 @@ class Relay:
 
 
 class Gateway:
-    """salus-serve with a model that adds, whose batches have so many requests at most."""
+    """salus-serve with a model that adds, with batches of at most `most` requests."""
 
     def __init__(self, most):
         self.sizes = " ".join(str(1 << i) for i in range(6) if 1 << i <= most)
@@ -93,5 +95,5 @@ def world(records, clients, most, rounds, requests):
 
 
 def measure(records, short):
-    """`records`: runs a program and gives the JSON lines that it prints."""
+    """`records` runs a program and returns the JSON lines that it prints."""
     return [world(records, clients, most, 1 if short else ROUNDS, 50 if short else REQUESTS) for clients, most in WORLDS]

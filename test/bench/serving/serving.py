@@ -26,12 +26,12 @@ from harness import BUILD, ROOT, Soft, program, tool, wait_for  # noqa: E402
 PAGE = os.path.join(ROOT, "docs", "results", "2026-11-serving.md")
 POLICIES = ["orloj", "edf", "clockwork", "nexus", "clipper"]
 MODES = [("short", 400, 60), ("middle", 2000, 60), ("long", 3600, 60)]  # rounds: mean and deviation
-FACTOR, FIXED = 400, 400000  # of early.cu
+FACTOR, FIXED = 400, 400000  # times of early.cu's requests
 WARM_S, WARM_LOAD = 6.0, 0.5
 CAPACITY_S, CLIENTS, KNOWN = 5.0, 48, 40
-TIMES = 3  # that capacity is measured
+TIMES = 3  # number of capacity measurements
 DEVICE = ("--sm-count", "8", "--device-threads", "2")
-TRAINING = ["1000000", "4", "8", "64"]  # of test/e2e/programs/jobs/trainer.cu
+TRAINING = ["1000000", "4", "8", "64"]  # arguments of test/e2e/programs/jobs/trainer.cu
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -76,7 +76,7 @@ class Serve:
 
 
 class Training:
-    """The trainer, for as long as it is wanted, and what it did meanwhile."""
+    """The training job while it is needed, and the iterations that it completed."""
 
     def __init__(self, d):
         self.d = d
@@ -87,7 +87,7 @@ class Training:
         return next((j["iterations"] for j in self.d.jobs() if j["name"].startswith("training")), 0)
 
     def rate(self, seconds):
-        """Iterations a second while nothing is asked."""
+        """Iterations a second while there are no requests."""
         before, begin = self.iterations(), time.monotonic()
         time.sleep(seconds)
         return (self.iterations() - before) / (time.monotonic() - begin)
@@ -121,16 +121,17 @@ class Experiment:
         return load.run(self.serve.port, FACTOR, what)
 
     def alone_ms(self):
-        """The 0.99 quantile of what requests take one by one, with all that is between: it sets the deadlines."""
+        """The 0.99 quantile of the latency of single requests, end to end: it sets the deadlines."""
         rng = load.seeded("alone")
         requests = [load.draw(rng, MODES, i, "edf", 0, 60000) for i in range(KNOWN * len(MODES))]
         self.run(lambda l: l.one_after_another(requests, 1))
         return quantile([r.latency for r in requests], 0.99) * 1e3
 
     def capacity(self):
-        """Requests a second of clients that always wait for one, in order of arrival: the median of some times."""
+        """Requests a second of clients that always wait for one, in order of arrival: the median of several
+        measurements."""
         rng, rates = load.seeded("capacity"), [0]
-        for _ in range(1 + TIMES):  # what batches take is learnt in the first
+        for _ in range(1 + TIMES):  # batch times are learned in the first one
             requests = [load.draw(rng, MODES, i, "edf", 0, 60000) for i in range(int(max(400, rates[-1] * CAPACITY_S)))]
             rates.append(len(requests) / self.run(lambda l: l.one_after_another(requests, CLIENTS)))
         return statistics.median(rates[2:])
@@ -187,7 +188,7 @@ class Experiment:
 
 
 def table(found):
-    """Finish rates, a row for each load and place, a column for each policy; and what it cost."""
+    """Finish rates, a row for each load and placement, a column for each policy; and the cost for the training."""
     rows, alone = found["rows"], statistics.fmean(found["training"])
     policies = list(dict.fromkeys(r["policy"] for r in rows))
     lines = [f"P99 alone {found['p99_ms']:.1f} ms, deadline {found['deadline_ms']} ms ({found['slo']:g} times), capacity {found['capacity']:.0f} requests a "

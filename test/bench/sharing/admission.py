@@ -4,12 +4,12 @@
 
     test/bench/sharing/admission.py [--ranks N,...] [--jobs N] [--users N] [--seconds S] [--rounds N] [--queues]
 
-BUILD says where the programs are; as root, jobs are of other users. Two tables:
+BUILD is the folder of the programs; as root, jobs belong to other users. Prints two tables:
 
-  - ranks of one command that meet at a barrier: until all are there, the least and the median of the rounds;
-  - jobs of many users that are all started at once, each a `salusctl run` of its own by its number, which
-    have 4 MiB and sleep for --seconds: how many ended well, until when, and for the users' last jobs the earliest
-    and the latest end. --queues: and the same where one user has started half of them before all others come.
+  - ranks of one command that meet at a barrier: the time until all are there, the least and the median of the rounds;
+  - jobs of many users that are all started at once. Each is a `salusctl run` with its own number, has 4 MiB and
+    sleeps for --seconds. Columns: how many ended well, when the last one ended, and the earliest and the latest end
+    of the users' last jobs. --queues: the same where one user has started half of them before all others come.
 """
 import argparse
 import os
@@ -29,7 +29,7 @@ LIMIT_S = 900
 
 
 class Open(Soft):
-    """With the default for jobs of unknown needs, and for everybody."""
+    """With the default for jobs of unknown reservation, and accessible to all users."""
     UNKNOWN = "0"
 
     def __enter__(self):
@@ -87,7 +87,7 @@ class Crowd:
 
 
 def measure_crowd(what, jobs, users, seconds, flood):
-    """flood: so many of the first user's come before all others."""
+    """flood: number of the first user's jobs that come before all others"""
     with Open() as d:
         crowd = Crowd(d, seconds)
         crowd.start(0, flood)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Another timeline (daemon/device/soft/dev/timeline.h) for a worker of the benches: tasks that only
- * take time share the multiprocessors, all of them at once and max-min, where the device's own lets
- * one behind the other have what it needs. So jobs beside each other slow each other as on a device
- * that they share, and neither that nor the time of a kernel depends on what else the processors of
- * this machine have to do.
+ * Another timeline (daemon/device/soft/dev/timeline.h) for a worker of the benches. Tasks that only
+ * take time share the multiprocessors, all at once and max-min fair. The device's own timeline
+ * serves one after the other instead. So jobs slow each other as on a device that they share, and
+ * neither that nor the time of a kernel depends on the load of this machine's processors.
  *
- * `spend.ns` is what is left of a task, as if it had all the multiprocessors that it wants;
- * `freed_ns` until when that is so.
+ * `spend.ns` is the remaining time of a task, as if it had all the multiprocessors that it wants;
+ * `freed_ns` is the time at which that ends.
  */
 #include "common/atomics.h"
 #include "common/err.h"
@@ -51,7 +50,7 @@ static double fill(const struct timeline *tl) {
     }
 }
 
-/* Returns the trial's speed, relative to its full speed. */
+/* Returns the task's speed, relative to its full speed. */
 static double rate(const struct task *t, double level) {
     return t->spend.sms <= level ? 1 : level / t->spend.sms;
 }
@@ -109,7 +108,7 @@ void timeline_add(struct timeline *tl, struct task *t, uint64_t now_ns) {
         cancel(tl, t, now_ns);
         return;
     }
-    if (t->spend.ready_ns) return; /* levels are all the same here */
+    if (t->spend.ready_ns) return; /* all priority levels are equal here */
     t->spend.ready_ns = tl->at_ns ? tl->at_ns : now_ns;
     if (t->spend.sms > tl->sms) t->spend.sms = tl->sms;
     insert_by_time(&tl->ready[0], t);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A job that shares the device with others, until its standard input ends. An iteration allocates
- * MIB MiB (0: none), runs KERNELS kernels, copies a word to the host and waits for it. In a kernel
- * of BLOCKS blocks and some more, so that each can be told from the others, each thread turns TURNS
- * times. Between two iterations the program sleeps, evenly at random up to twice GAP_US: a service.
- * With GAP_US 0 the next iteration begins at once: a trainer.
+ * MIB MiB (0: none), runs KERNELS kernels, copies a word to the host and waits for it. A kernel has
+ * BLOCKS blocks and a few more, so that kernels can be told apart, and each thread loops TURNS
+ * times. Between two iterations a service sleeps, uniformly at random up to twice GAP_US. With
+ * GAP_US 0 the next iteration begins at once: a trainer.
  *
  *   share_bench KERNELS BLOCKS TURNS MIB GAP_US SEED MARK
  *
@@ -23,7 +23,7 @@
 #include "test/bench/lib/gpu.h"
 
 #define THREADS 32u
-#define MOST (1u << 20) /* iterations that are listed */
+#define MOST (1u << 20) /* iterations that are recorded */
 
 struct work {
     uint32_t kernels, blocks, turns, gap_us, seed;

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets the device: a service beside a trainer under every lane policy, and weights over random mixes of jobs.
+"""How the device is shared: a service beside a trainer under every lane policy, and weights over random mixes of jobs.
 
     test/bench/sharing/sharing.py [--lanes] [--weights] [--mixes N] [--first SEED] [--rounds N] [--compute] [--at-a-time N]
                           [--short] [--figures FILE]
 
 Without --lanes and --weights both are measured. Jobs are share_bench under a private salusd with the software GPU.
-Their kernels only take time, unless --compute is given: then the figures depend on what else the processors do.
+Their kernels only take time, unless --compute is given: then the figures depend on the machine's other load.
 
-  --lanes    the service's latency and the trainer's iterations, both beside the same job alone in the same daemon
-             (the other one is paused), in turns, in one lane and in two; of rounds in which the service's p99 alone
-             was about the same before and after, the median, the least and the most
-  --weights  device time of each job over 10 s beside what is due to it by weight, from a recording of the
-             scheduler's events, which also says for how long the device was idle while an operation waited
+  --lanes    the service's latency and the trainer's iterations, compared with the same job alone in the same daemon
+             (the other one is paused), in turns, in one lane and in two. Of the rounds in which the service's p99
+             alone was about the same before and after: the median, the least and the most
+  --weights  device time of each job over 10 s compared with its due share by weight, from a recording of the
+             scheduler's events, which also gives the time that the device was idle while an operation waited
 """
 import argparse
 import concurrent.futures
@@ -30,9 +30,9 @@ from harness import BUILD, Soft, wait_for  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "test", "bench", "sharing", "share_bench")
 POLICIES = ["fair", "srtf", "pack", "fifo"]
-MS_BLOCKS = 333 * 32 * 128  # blocks of a kernel of 1 ms that is not computed, on 128 multiprocessors
-COMPUTED_BLOCKS = 64        # of a computed kernel; its turns are found by trial
-WINDOW_S = 10.0             # over which shares are compared
+MS_BLOCKS = 333 * 32 * 128  # blocks of a kernel that takes 1 ms without being computed, on 128 multiprocessors
+COMPUTED_BLOCKS = 64  # blocks of a computed kernel; its loop count is found by trial
+WINDOW_S = 10.0  # seconds over which shares are compared
 STEADY = 1.5                # a round counts when p99 alone before and after it differ by no more than this
 LEARN = 40                  # iterations after which boundaries have been found
 LEARN_S = 15.0              # a job that gets no turn is not waited for
@@ -65,7 +65,7 @@ class Job:
         self.d.ctl("job", "pause" if paused else "resume", self.id)
 
     def end(self):
-        """When each iteration ended, and how long it took, in s."""
+        """The end and the duration of each iteration, in s."""
         out, err = self.process.communicate()
         if self.process.returncode:
             raise SystemExit(f"share_bench: exit {self.process.returncode}\n{err}{self.d.log()[-2000:]}")
@@ -83,12 +83,12 @@ class World(Soft):
         return (COMPUTED_BLOCKS, round(ms * self.turns)) if self.MODE == "compute" else (round(ms * MS_BLOCKS), 1)
 
     def only(self, jobs, all_jobs):
-        """These work, all others are paused."""
+        """Lets these jobs run and pauses all others."""
         for j in all_jobs:
             j.pause(j not in jobs)
 
     def learn(self, jobs):
-        """Until boundaries can have been found, or for a while."""
+        """Waits until boundaries can have been found, or for a while."""
         end = time.monotonic() + LEARN_S
         for j in jobs:
             while time.monotonic() < end and self.done(j) < LEARN:
@@ -99,13 +99,13 @@ class World(Soft):
 
 
 def end_all(jobs):
-    """At a time: under fifo one ends only when another one has."""
+    """In parallel: under fifo a job ends only when another one has."""
     with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool:
         return list(pool.map(Job.end, jobs))
 
 
 def turns_of_ms():
-    """Turns of a computed kernel's threads that take 1 ms."""
+    """Loop count with which a computed kernel's threads take 1 ms."""
     turns = 20000
     for _ in range(3):
         with World(True, turns) as d:
@@ -123,8 +123,8 @@ TRAINER = {"kernels": 8, "ms": 1, "mib": 8}
 
 
 def pair(policy, lanes, o):
-    """Rounds of: the service alone, both, the service alone, the trainer alone. A round counts for the service when
-    what it took alone before and after is about the same."""
+    """Rounds of: the service alone, both, the service alone, the trainer alone. A round counts for the service
+    when its latency alone is about the same before and after."""
     alone_s, both_s = (0.3, 0.5) if o.short else (4, 10)
     with World(o.compute, o.turns) as d:
         d.ctl("policy", "set", "--lane", policy, f"max_lanes={lanes}")
@@ -140,7 +140,7 @@ def pair(policy, lanes, o):
             return begin, time.monotonic()
         if not o.short:
             d.learn(jobs)
-        # Under fifo a job that was paused has lost its place: one round.
+        # Under fifo a job that was paused has lost its place, so there is one round.
         for _ in range(1 if o.short or policy == "fifo" else o.rounds):
             rounds.append([window(who, s) for who, s in (([service], alone_s), (jobs, both_s), ([service], alone_s), ([trainer], alone_s))])
             if policy == "fifo":
@@ -167,7 +167,7 @@ def is_steady(r):
 
 
 def ratios(rounds, key):
-    """What requests took beside the trainer, of alone, in rounds that count."""
+    """Latencies beside the trainer relative to those alone, in rounds that count."""
     return [r[key][1] / statistics.fmean((r[key][0], r[key][2])) for r in rounds if is_steady(r) and r[key][1]]
 
 
@@ -196,8 +196,8 @@ RUN = re.compile(r"^> run (\d+):(\d+)")
 
 
 def read_events(path):
-    """Device time of each job in s, how long the recording is, and for how long nothing was on the device while an
-    operation waited: in all, and the longest such time. Times count from the first operation that was seen to run."""
+    """Device time of each job in s, the recording's length, and the time in which nothing was on the device while
+    an operation waited: in all, and the longest. Times count from the first operation that was seen to run."""
     busy, waiting, running, now, since, begin, idle, longest = {}, set(), set(), 0, None, None, 0, 0
     with open(path) as f:
         for line in f:
@@ -227,7 +227,7 @@ def read_events(path):
 # ---- weights -------------------------------------------------------------------------------------
 
 def draw(seed):
-    """Jobs of a mix, how many lanes it has, and which job leaves."""
+    """Draws the jobs of a mix, its number of lanes, and the job that leaves."""
     r = random.Random(seed)
     count, jobs = r.randint(2, 6), []
     for i in range(count):
@@ -257,15 +257,15 @@ def dues(total, wants):
 
 
 def window(d, jobs, demand, seconds):
-    """A recording of some seconds, and what each job got of what was due to it."""
+    """Records for some seconds; returns each job's device time relative to its due share."""
     path = os.path.join(d.run_dir, "events")
     d.ctl("record", "--events", "--for", f"{round(1000 * seconds)}ms", path)
     busy, whole, idle, longest = read_events(path)
     os.remove(path)
     got = [busy.get(j.id, 0) for j in jobs]
     total = sum(got)
-    # A service that waits for each answer wants less when answers take longer: what it used counts as what it wanted,
-    # as long as that is less than its part.
+    # A service that waits for each answer demands less when answers take longer: its usage counts as its demand,
+    # as long as that is less than its share.
     due = dues(total, [(j.weight, got[i] if j.gap_ms else float("inf")) for i, j in enumerate(jobs)])
     part = dues(total, [(j.weight, demand[j.name] * whole if j.gap_ms else float("inf")) for j in jobs])
     rows = [{"name": j.name, "weight": j.weight, "service": bool(j.gap_ms), "got": g / total if total else 0, "due": (part if j.gap_ms else due)[i] / total if total else 0}
@@ -274,7 +274,7 @@ def window(d, jobs, demand, seconds):
 
 
 def demand_of(d, job, jobs, seconds):
-    """Device time in a second that the job uses alone."""
+    """Device time per second that the job uses alone."""
     d.only([job], jobs)
     before, begin = job.busy_s(), time.monotonic()
     time.sleep(seconds)
@@ -284,7 +284,7 @@ def demand_of(d, job, jobs, seconds):
 
 
 def mix(seed, o):
-    """Windows of a mix: as it begins, once the last job has come, once one has left."""
+    """Windows of a mix: at its start, after the last job has come, after one has left."""
     m = draw(seed)
     seconds, alone_s, settle_s = (0.5, 0.2, 0.2) if o.short else (WINDOW_S, 3, 4)
     with World(o.compute, o.turns) as d:
@@ -323,7 +323,8 @@ def off(row):
 
 
 def errors(found):
-    """Of trainers, how far from due; of services, how much less than due or than they use alone."""
+    """For trainers, the deviation from the due share; for services, the shortfall from the due share or from their
+    usage alone."""
     rows = [r for f in found for w in f["windows"] for r in w["jobs"]]
     return [abs(off(r)) for r in rows if not r["service"]], [max(0, -off(r)) for r in rows if r["service"]]
 

@@ -25,11 +25,11 @@ PAGE = os.path.join(ROOT, "docs", "results", "2026-11-gpucolo.md")
 # Kernels of 4 ms where they are not computed: each fills the device of 128 multiprocessors 1,333 times.
 BLOCKS = 1333 * 32 * 128
 SERVICE, MORE, TRAINER = 17, 19, 100  # kernels of a request, of one while there is more work, of an iteration
-UP, DOWN, END = 90, 290, 400          # s: when there is more work, when no more, when the run ends
-STEADY = [(50, 90), (190, 290), (350, 400)]  # windows: before, with more work, after
+UP, DOWN, END = 90, 290, 400  # s: start and end of the additional work, end of the run
+STEADY = [(50, 90), (190, 290), (350, 400)]  # windows: before, with additional work, after
 ALONE_S = 5.0            # how long the service is alone at first
 SLACK = 1.3              # the target, of the latency alone
-NEAR = 0.02              # what is near the target, of it
+NEAR = 0.02  # relative distance from the target that counts as near
 ROW = 3                  # periods in a row that are near: it has settled
 ROUNDS = 2
 LOOK_S = 0.5
@@ -43,7 +43,7 @@ FLUID = ("--worker", os.path.join(BUILD, "test", "bench", "sharing", "salus-gpu-
 
 
 class Fluid(Soft):
-    """On a software GPU whose kernels that only take time share it: those of all jobs here do."""
+    """On a software GPU whose kernels only take time, shared by all jobs here."""
     MODE = "null"
 
     def __init__(self, *options):
@@ -51,7 +51,7 @@ class Fluid(Soft):
 
 
 class NestedFluid(Nested):
-    """On the driver's device, whose kernels are not computed by the daemon below; this one does not know."""
+    """On the real driver's device. The daemon below does not compute the kernels; this one does not know that."""
     MODE = "compute"
 
     def __init__(self, *options):
@@ -60,14 +60,14 @@ class NestedFluid(Nested):
         self.env["SALUS_DEVICE_MODE"] = "null"
 
     def boot(self):
-        """The worker is one job of the daemon below, which is to hold nothing back of what both its jobs have there."""
+        """The worker is one job of the daemon below, which must not hold back any memory from it."""
         super().boot()
         self.below.ctl("policy", "set", "inflight_cap=256")
         return self
 
 
 class Watch:
-    """What the daemon shows of its jobs, every so often: [(time, {name: job})]."""
+    """Samples of the daemon's job list: [(time, {name: job})]."""
 
     def __init__(self, d, seconds):
         self.samples = []
@@ -95,7 +95,7 @@ class Watch:
 
 
 class World:
-    """A daemon with a service and a trainer, which waits. `scale`: of all times."""
+    """A daemon with a service and a trainer, which waits. `scale` multiplies all times."""
 
     def __init__(self, d, scale):
         self.d, self.scale = d, scale
@@ -121,7 +121,7 @@ class World:
         time.sleep(max(0, since + seconds * self.scale - time.monotonic()))
 
     def alone_s(self):
-        """The mean latency of the service's periods while nobody is beside it, but for the first."""
+        """The mean latency of the service's periods while it is alone, except for the first."""
         self.d.ctl("job", "set", self.ids["service"], "slo=1us", "slo_of=mean")
         watch, since = Watch(self.d, LOOK_S * self.scale), time.monotonic()
         wait_for("the service has periods alone", lambda: len(periods_of(watch.samples)) > 1)
@@ -137,7 +137,7 @@ class World:
 
 
 def periods_of(samples):
-    """The control periods that were seen: when, what was measured, and of which target."""
+    """The control periods that were seen: time, measured value, and target."""
     found, last = [], None
     for at, jobs in samples:
         job = jobs.get("service")
@@ -161,7 +161,7 @@ def settles(periods, begin):
 
 
 def steady_figures(windows):
-    """How far from the target windows are on the average, and their periods each, in %."""
+    """Mean distance from the target of the windows, and of their periods, in %."""
     if not windows:
         return None, None
     return (100 * statistics.fmean(abs(statistics.fmean(w) - 1) for w in windows),
@@ -169,7 +169,7 @@ def steady_figures(windows):
 
 
 def figures_of(samples, begin, scale):
-    """Of a run: what its periods were beside their target, and how much was done."""
+    """Figures of a run: its periods relative to their target, and the completed work."""
     periods, last = periods_of(samples), samples[-1][1]["service"]
     within = [[p["of"] for p in periods if begin + a * scale <= p["at"] < begin + b * scale] for a, b in STEADY]
     off, each = steady_figures([w for w in within if w])
@@ -200,7 +200,7 @@ def run(kind, control, scale):
 
 
 def rounds_of(kind, rounds, scale, controls):
-    """{name: figures of each round}. Those of a round run at a time: next to nothing is computed."""
+    """{name: figures of each round}. The runs of a round run concurrently, because they need little CPU."""
     found = {name: [] for name, _ in controls}
     with concurrent.futures.ThreadPoolExecutor(len(controls)) as pool:
         for _ in range(rounds):
@@ -213,7 +213,8 @@ def rounds_of(kind, rounds, scale, controls):
 # ---- for run_bench.py ----------------------------------------------------------------------------
 
 def measure(short):
-    """Open and gpucolo, once, as rows of its table: what is held, and what the training is of open's."""
+    """Runs open and gpucolo once, as rows of run_bench.py's table: latency relative to the target, and training
+    speed relative to open's."""
     wanted = [c for c in CONTROLS if c[0] in ("open", "gpucolo")]
     found = rounds_of(Fluid, 1, 0.025 if short else 0.25, wanted)
     base, rows = found["open"][0]["training"], []
@@ -230,7 +231,7 @@ def measure(short):
 # ---- the table -----------------------------------------------------------------------------------
 
 def cell(values, form="{:.1f}", never="never"):
-    """The middle one, and the least and the most; what never happened counts as more than all."""
+    """The median, the least and the most; an event that never happened counts as the largest value."""
     known = sorted(v for v in values if v is not None)
     if not known:
         return never

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A job whose iterations' work is changed while it runs: one is so many kernels one behind the
- * other, of so many blocks, in which each thread turns so many times, and it is waited for. It
- * begins the next one at once. A line on its standard input is the number of kernels from then on;
- * when that ends so does it. A service where that is a request, a trainer where it is a step. Its
- * kernels need not be computed: nothing is looked at.
+ * A job whose work per iteration can be changed while it runs. An iteration is a number of kernels,
+ * one after the other, of BLOCKS blocks in which each thread loops TURNS times; the job waits for
+ * it and begins the next one at once. A line on its standard input is the number of kernels from
+ * then on; the job ends when the input does. It is a service if an iteration is a request, a
+ * trainer if it is a step. Its kernels need not be computed, because no result is read.
  *
  *   slo_bench KERNELS BLOCKS TURNS
  */
@@ -30,8 +30,8 @@ static void iterate(void (*mark)(void)) {
     if (mark) mark(); /* the next iteration begins */
 }
 
-/* Reads the commands. The input may hold several lines, and a line in parts: the last complete one
- * counts. */
+/* Reads the commands. The input may hold several lines, and incomplete ones: the last complete
+ * line counts. */
 static int goes_on(void) {
     static char line[16];
     static size_t at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies between host and device against one memcpy of the same size by the calling thread, in
- * turn, so that both see the same machine. The ratio is memcpy's time by the copy's: 1 is as fast.
- * Every byte that went to the device and back is compared.
+ * Copies between host and device, compared with a memcpy of the same size by the calling thread, in
+ * turn, so that both see the same machine. The ratio is memcpy's time divided by the copy's: 1 is
+ * as fast. Every byte that went to the device and back is compared.
  *
  *   copy_bench [rounds]
  */
@@ -55,7 +55,7 @@ static void compare(const struct direction *d, const unsigned char *got, size_t 
     exit(1);
 }
 
-/* A goal is set for copies too large to hide in a cache; small ones are shown. */
+/* Only copies too large for a cache have a goal; small ones are shown. */
 static void measure(const struct direction *d, size_t bytes, int rounds, bool judged) {
     static double ratio[ROUNDS_MAX], ours[ROUNDS_MAX], plain[ROUNDS_MAX];
     for (int r = -2; r < rounds; r++) {

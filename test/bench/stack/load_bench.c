@@ -2,16 +2,16 @@
  *
  * One client of a loaded device, in steps of STEP launches of a fixed kernel and a wait:
  *
- *   load_bench turn                          finds the kernel's size; prints it
+ *   load_bench turn                          finds the kernel's loop count and prints it
  *   load_bench full N START SECONDS          steps in several streams at once, waiting for the
  *                                            oldest only, so that the device always has work for
  *                                            all its threads: its capacity
  *   load_bench step N START SECONDS          waits for each step
  *
  * START is a time of CLOCK_MONOTONIC in ns: clients started together begin together; one that is
- * late says so, and has as long. Counts what was complete at the end, which is nothing where the
- * machine had no time for it, and how long each step took. The kernel counts its threads; a count
- * that is not right is the one failure.
+ * late reports it, and runs as long. Counts the steps completed at the end, which may be none on a
+ * busy machine, and the duration of each. The kernel counts its threads; only a wrong count is a
+ * failure.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 #define STEP 16
 #define BLOCKS 8
 #define THREADS 64
-#define KERNEL_NS 100000.0 /* about; on all the device's threads */
+#define KERNEL_NS 100000.0 /* approximate time on all the device's threads */
 #define STREAMS 8          /* streams of a client that fills the device */
 #define STEPS_MAX 200000
 
@@ -52,7 +52,7 @@ static void prepare(void) {
     }
     GPU(cuMemAlloc_v2(&count, 4));
     GPU(cuMemsetD32_v2(count, 0, 1));
-    launch_step(NULL); /* everything that is created only once is created now */
+    launch_step(NULL); /* everything that is created once is created now */
     GPU(cuCtxSynchronize());
 }
 
@@ -82,7 +82,7 @@ static void check_count(void) {
     exit(1);
 }
 
-/* Steps that ended before `end`: begun in `width` streams in turn, the oldest awaited. */
+/* Steps that ended before `end`, started in `width` streams in turn; waits for the oldest. */
 static uint32_t run(unsigned int width, uint64_t end) {
     uint32_t steps = 0;
     uint64_t begun[STREAMS];

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a level of nesting costs: programs on the software GPU, and on the real driver's device above a second daemon
-that has it. Each ratio is within one round, between two runs without nesting, which must agree; the value is that of
-the least of all rounds, on both sides. Rounds are short, so that many fit into a quiet moment."""
+"""The cost of a level of nesting: programs on the software GPU, and on the real driver's device above a second
+daemon that has it.
+
+Each ratio is within one round, between two runs without nesting, which must agree; the reported value uses the
+minimum of all rounds on both sides. Rounds are short, so that many fit into a quiet moment."""
 import os
 
 from harness import BUILD, Nested, Soft
 
 ROUNDS = 25
-STEADY = 1.15  # the two runs without nesting; beyond that the machine was not ours
+STEADY = 1.15  # largest ratio of the two runs without nesting; beyond it another load disturbed the machine
 THREADS = ("--device-threads", "1")  # the other processor is for workers and programs
 
-# program, its sizes, those of the short form: {figure: what it is}
+# program, its sizes, those of the short form: {figure: description}
 PROGRAMS = [
     ("launch", (20, 50), (4, 5), {"launch_in_a_step": "launch-bound: a launch, 50 to a wait",
                                   "step_with_5us_between_min": "the same, 5 us of CPU before each launch",
@@ -25,7 +27,7 @@ PROGRAMS = [
 
 
 def figures(daemon, name, numbers, records):
-    """{figure: value, checksum} of one run."""
+    """{figure: value} and checksum of one run."""
     argv = [os.path.join(BUILD, "device", "programs", name), *map(str, numbers)]
     found = records(argv, env=daemon.environment("path", SALUS_MARK="1", SALUS_PERSISTENT="512MiB"))[-1]["figures"]
     return {k: v["value"] if isinstance(v, dict) else v for k, v in found.items()}

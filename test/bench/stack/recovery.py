@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end of a worker is to its jobs: when each step to the next one was reached, as the broker's log has them, and
-the longest wait of a job between two rounds. On the software GPU, and on the real driver's device above a second daemon
-that has it and must be rid of a worker before the next one begins, for which the harness waits."""
+"""The cost of a worker's end for its jobs: the times of each step to the next worker, from the broker's log, and
+the longest gap between two rounds of a job.
+
+Measured on the software GPU, and on the real driver's device above a second daemon that has it. That daemon must
+have released a worker before the next one begins, so the harness waits for it."""
 import datetime
 import json
 import os
@@ -12,12 +14,12 @@ import time
 
 from harness import BUILD, Nested, Soft, wait_for
 
-# jobs, MiB of each
+# (jobs, MiB of each)
 WORLDS = [(1, 16), (4, 16), (8, 16), (1, 512)]
 SHORT = [(1, 16), (2, 16)]
 ROUNDS = 7
-WAIT_S = 0.3  # from the last step until all jobs have gone on
-# What is measured of each world: name, what it is, unit.
+WAIT_S = 0.3  # from the last step until all jobs have continued
+# Figures of each world: name, description, unit.
 FIGURES = [("reaped", "until the worker is reaped", "ms"), ("freed", "until the level below is rid of it", "ms"),
            ("opened", "until the next one has its device", "ms"), ("tried", "until it was tried", "ms"),
            ("restored", "until it has all jobs", "ms"), ("longest", "the longest wait of a job", "ms"),
@@ -29,7 +31,7 @@ LEFT = re.compile(r'^(\S+)Z info client job=1 name="worker" left', re.M)
 
 
 def faults_of(pid):
-    """Pages that it touched for the first time so far."""
+    """Number of pages that the process has touched for the first time (minor faults)."""
     with open(f"/proc/{pid}/stat") as f:
         return int(f.read().rsplit(")", 1)[1].split()[7])
 
@@ -48,14 +50,14 @@ def end(process):
 
 
 def freed_ms(d):
-    """From the worker's end until the daemon below had nothing of it any more."""
+    """Time from the worker's end until the daemon below has released it."""
     lost, left = (datetime.datetime.fromisoformat(found.group(1))
                   for found in (LOST.search(d.log()), LEFT.search(d.below.log())))
     return (left - lost).total_seconds() * 1000
 
 
 def one(kind, jobs, mib):
-    """A daemon, its worker killed once: {figure: value}."""
+    """A daemon whose worker is killed once: {figure: value}."""
     with kind() as d:
         running = [job(d, mib) for _ in range(jobs)]
         for p in running:
@@ -74,7 +76,7 @@ def one(kind, jobs, mib):
 
 
 def row(what, values, unit, alone):
-    """The least, for others may have had the machine; and the ratios of the middle and most of them."""
+    """The minimum, because other load may disturb; and the ratios of the median and the maximum to it."""
     values = sorted(values)
     return {"bench": "recovery", "what": what, "value": round(values[0], 2), "unit": unit + ", the least",
             "samples": len(values), "goal": 0, "goal_unit": "", "verdict": "-", "values": values,
@@ -83,7 +85,7 @@ def row(what, values, unit, alone):
 
 
 def rows_of(where, rounds):
-    """Of a world each: ratios are to the first of them, one job that has little."""
+    """Rows of each world; ratios are relative to the first world, one job with little memory."""
     rows, alone = [], {}
     for (jobs, mib), found in rounds.items():
         name = f"{where}, {jobs} x {mib} MiB"
@@ -100,7 +102,7 @@ def measure(short):
     rows = []
     for where, kind in (("software GPU", Soft), ("nested", Nested)):
         rounds = {world: [] for world in (SHORT if short else WORLDS)}
-        for _ in range(1 if short else ROUNDS):  # worlds in turn, so that a moment of the machine's is everybody's
+        for _ in range(1 if short else ROUNDS):  # worlds in turn, so that a disturbance of the machine affects all of them
             for world, found in rounds.items():
                 found.append(one(kind, *world))
         rows += rows_of(where, rounds)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A job whose worker ends while it works: MIB of memory, and rounds of a kernel, a fill and a copy
- * back that is compared, one each millisecond. Prints a line once it is at work; when its standard
- * input ends, its rounds and the longest time from the end of one to the end of the next: what the
- * end of a worker was to it.
+ * back that is compared, one each millisecond. Prints a line once it works. When its standard input
+ * ends, prints its rounds and the longest time between the ends of two rounds: the cost of a
+ * worker's end for the job.
  *
  *   recovery_bench MIB
  */
@@ -24,7 +24,7 @@ static struct gpu gpu;
 static CUdeviceptr memory;
 static size_t bytes;
 
-/* In a different place of the memory each time. */
+/* Uses a different part of the memory each time. */
 static void round_of(uint32_t number) {
     static uint32_t got[WORDS];
     CUdeviceptr at = memory + (uint64_t)number * sizeof(got) % bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The round trip without any call's own work: a ping through the shim's reply path to the worker,
- * which answers when it reads it. Linked with the shim's objects, because no driver call does just
- * this. CPUs and the floor's peer as in shim_bench.
+ * The round trip without any work of a call: a ping through the shim's reply path to the worker,
+ * which answers when it reads it. Linked with the shim's objects, because no driver call does only
+ * this. CPUs and the floor's peer are as in shim_bench.
  *
  *   reply_bench [samples]
  */
@@ -22,7 +22,8 @@
 
 static _Atomic uint32_t peer_in, peer_out;
 
-/* Sleeps in short naps, looks, and naps again: it costs the worker's CPU next to nothing. */
+/* Sleeps in short intervals, checking in between: this costs next to nothing on the worker's
+ * CPU. */
 static void peer_sleep(void *arg) {
     const struct timespec nap = {.tv_nsec = 500000};
     atom_store_release(&peer_in, 1);
@@ -49,7 +50,7 @@ static double measure(void *arg) {
     while (!atom_load_acquire(&peer_in))
         atom_pause();
     for (int i = 0; i < TRIPS; i++)
-        ping(); /* everybody is awake */
+        ping(); /* wakes all threads */
     for (int b = 0; b < ROUNDS; b++) {
         uint64_t start = fdutil_now_ns();
         for (int i = 0; i < TRIPS; i++)

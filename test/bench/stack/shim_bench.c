@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the driver's calls cost a program under a running daemon, beside the floor (see floor.h):
- * a launch with eight parameters, and the shortest synchronous calls. This thread is on the first
- * CPU; whoever starts us has put the worker on the second. While we measure, the floor's peer
- * sleeps, and while the floor is measured, the worker does: it parks after a millisecond.
+ * The cost of driver calls in a program under a running daemon, compared with the floor (see
+ * floor.h): a launch with eight parameters, and the shortest synchronous calls. This thread is on
+ * the first CPU; the caller of this program has put the worker on the second. While the bench
+ * measures, the floor's peer sleeps; while the floor is measured, the worker sleeps: it parks after
+ * a millisecond.
  *
  * Launches come in bursts shorter than the ring, begun with the worker awake and its queues empty.
- * Three situations: kernels execute meanwhile (the worker has work, so it is behind); the stream is
- * held (the worker only takes records in, as fast as they come); a launch every 5 us of the
- * program's own work (the worker waits for each).
+ * There are three situations: kernels execute meanwhile (the worker has work, so it is behind); the
+ * stream is held (the worker only accepts records, as fast as they come); a launch every 5 us of
+ * the program's own work (the worker waits for each).
  *
  *   shim_bench [samples]
  */
@@ -29,14 +30,14 @@
 #define STEP 200           /* launches in a step */
 #define THINK_NS 5000      /* between its launches */
 #define DRIVER_NS 2300     /* the cost of a launch in a native driver */
-#define PARK_NS 3000000ull /* until the worker sleeps */
+#define PARK_NS 3000000ull /* time after which the worker sleeps */
 
 static struct gpu gpu;
 static CUstream stream, holder;
 static CUevent held, mark;
 static CUdeviceptr cell;
 
-/* ---- the floor's peer sleeps while we measure ------------------------------------------------ */
+/* ---- the floor's peer sleeps while the bench measures ---------------------------------------- */
 
 static pthread_mutex_t peer_gate = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t peer_in;
@@ -88,7 +89,7 @@ static void launch(void) {
     GPU(cuLaunchKernel(gpu.null8, 1, 1, 1, 32, 1, 1, 0, stream, gpu_null8_params, NULL));
 }
 
-/* The stream stands still until the gate opens. */
+/* Blocks the stream until the gate opens. */
 static pthread_mutex_t stream_gate = PTHREAD_MUTEX_INITIALIZER;
 
 static void wait_at_gate(void *arg) {
@@ -129,7 +130,8 @@ static double measure_launch(void *arg) {
 
 /* ---- a launch-bound step --------------------------------------------------------------------- */
 
-/* As a ratio to the same step where each launch costs the program what a native driver's does. */
+/* Measures the step as a ratio to the same step where each launch costs as much as with a native
+ * driver. */
 static double measure_step(void *arg) {
     double ours[5], native[5];
     begin();
@@ -190,7 +192,7 @@ static double measure_trips(void *arg) {
     double ns[BURSTS];
     begin();
     for (int i = 0; i < TRIPS; i++)
-        (*trip)(); /* everybody is awake */
+        (*trip)(); /* wakes all threads */
     for (int b = 0; b < BURSTS; b++) {
         uint64_t start = fdutil_now_ns();
         for (int i = 0; i < TRIPS; i++)
@@ -201,7 +203,7 @@ static double measure_trips(void *arg) {
     return median(ns, BURSTS);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole bench ------------------------------------------------------------------------- */
 
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -219,7 +221,7 @@ static void prepare(void) {
     GPU(cuStreamCreate(&holder, CU_STREAM_NON_BLOCKING));
     GPU(cuEventCreate(&held, CU_EVENT_DISABLE_TIMING));
     GPU(cuEventCreate(
-        &mark, CU_EVENT_DEFAULT)); /* an event with timing is never answered by the library alone */
+        &mark, CU_EVENT_DEFAULT)); /* the library alone never answers for an event with timing */
     GPU(cuMemAlloc_v2(&cell, 4096));
     GPU(cuMemcpyHtoD_v2(cell, &value, sizeof(value)));
 }
