@@ -30,11 +30,11 @@ DEVICE_CHECK = os.path.join(ROOT, "scripts", "device-check")
 BUILD = os.environ.get("BUILD", "build")
 PATIENCE = float(os.environ.get("SALUS_TEST_PATIENCE", "600"))
 
-# What the software GPU and our libcuda.so.1 answer. A change there is to be seen here.
+# The answers of the software GPU and our libcuda.so.1. A change of one must show here.
 KNOWN = {
     "sandbox": r"^(\d+) of \1 work|^\d+ of \d+ work; not:(?!.*needed)",
     "device_facts": r"^Salus software GPU, ",
-    "exported_memory": r"^(kept in all|lost after:)",  # what has no owner any more has no memory, see ADR 0014
+    "exported_memory": r"^(kept in all|lost after:)",  # memory without an owner is freed, see ADR 0014
     "map_cost": r"^mapped again in ",
     "reserved_addresses": r" of 6 as asked for",
     "blocking": r"^(none waits|these wait:(?!.*(cuMemMap|cuMemUnmap|cuMemSetAccess|cuMemCreate|cuMemRelease|cuModuleLoadData"
@@ -84,7 +84,7 @@ class FakeWay:
 
 
 class FakeCheck:
-    """As much of a Check as a part needs, with probes of its own and no device."""
+    """The parts of a Check that the tests need, with its own probes and without a device."""
 
     def __init__(self, folder, seconds=60.0):
         self.folder, self.report, self.most = folder, Report(os.path.join(folder, "out"), {"counts": False}), seconds
@@ -104,7 +104,7 @@ class FakeCheck:
 
 
 def quietly(function, *args):
-    """Its value, and what it printed."""
+    """Returns its value, and what it printed."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         found = function(*args)
@@ -112,7 +112,7 @@ def quietly(function, *args):
 
 
 class Verdicts(unittest.TestCase):
-    """A probe that does anything else than answer is called what it is."""
+    """A probe that does not answer is reported with its kind of failure."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -284,7 +284,7 @@ class Judgement(unittest.TestCase):
 
 
 def unexpected(found):
-    """{probe: what it said} of those that said another thing than is known."""
+    """{probe: answer} of those probes whose answer differs from the known one."""
     return {name: f"{found[name]['how']}: {found[name]['answer']}" for name, want in KNOWN.items()
             if not (name in NEED_NVCC and found[name]["how"] == "missing")
             and (found[name]["how"] != "answered" or not re.search(want, found[name]["answer"])
@@ -332,7 +332,7 @@ class Randoms(unittest.TestCase):
         self.assertEqual((rows["x: failed"]["value"], rows["x: failed"]["note"]), (1, "7 k04"))
 
     def test_another_result_is_noticed(self):
-        """A program of which two results are expected otherwise; behind one kernel that cannot be launched it goes on."""
+        """A program of which two results differ; the run continues after a kernel that cannot be launched."""
         with ways.StandIn() as way, tempfile.TemporaryDirectory() as folder:
             expected, image = randoms.programs()[0]
             with open(expected, encoding="utf-8") as f:
@@ -354,7 +354,7 @@ class Randoms(unittest.TestCase):
 
 
 class Reduced(unittest.TestCase):
-    """All of it, once."""
+    """Runs everything once."""
 
     @classmethod
     def setUpClass(cls):
@@ -382,7 +382,7 @@ class Reduced(unittest.TestCase):
     def test_probes_answer_what_is_known(self):
         found = self.found["parts"]["probes"]["found"]
         other = unexpected(found)
-        if "blocking" in other:  # a machine without a free processor seems to wait: once more, with patience
+        if "blocking" in other:  # a machine without a free processor seems to wait: tries again, with a longer limit
             with ways.StandIn() as way:
                 found["blocking"] = processes.ask([os.path.join(ROOT, BUILD, "device", "blocking")], dict(
                     way.environment(), PROBE_SMALL="1", PROBE_PATIENCE_MS="20000"), PATIENCE)
@@ -392,7 +392,7 @@ class Reduced(unittest.TestCase):
         self.assertEqual(found["describe"].get("name"), "Salus software GPU", found["describe"])
 
     def test_another_answer_is_noticed(self):
-        """Of each probe, in place of what it said."""
+        """For each probe, a wrong answer in place of its own."""
         for name, wrong in {"shfl_absent": "4 of 32 lanes differ from the software GPU", "endless": "it does not end; x",
                             "vector_tearing": "3 loads were torn", "kernel_printf": "stream_synchronize: no; x",
                             "blocking": "these wait: cuMemFree cuMemMap", "handles": "15 chunks, 16 streams, 16 events",
@@ -436,7 +436,7 @@ class Reduced(unittest.TestCase):
         self.assertEqual(self.found["about"]["salus_device"], "cuda")
 
     def test_bystanders_go_on(self):
-        """Those of the real driver's device lose their context, and go back to savepoints."""
+        """The rows of the real driver's device lose their context, and go back to savepoints."""
         rows = self.rows("faults")
         for way in ("native", "salus"):
             row = rows[f"illegal address beside two trainings, {way}: go on"]
@@ -450,12 +450,12 @@ class Reduced(unittest.TestCase):
 
 
 class Ended(unittest.TestCase):
-    """Killed or out of time, it keeps what it has."""
+    """When killed or out of time, the check keeps its results so far."""
 
     def test_killed(self):
         for how in (signal.SIGTERM, signal.SIGKILL):
             with self.subTest(how), tempfile.TemporaryDirectory() as out, \
-                    tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as run_dirs:  # of who cannot remove its own
+                    tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as run_dirs:  # processes that cannot remove their own directory
                 p = subprocess.Popen([DEVICE_CHECK, "--reduced", "--no-build", "--only", "probes", "--out", out],
                                      start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                      stderr=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=run_dirs))
@@ -489,7 +489,7 @@ class Ended(unittest.TestCase):
 
 
 class Packed(unittest.TestCase):
-    """What travels is small enough, and runs where it is unpacked, with nothing of this tree."""
+    """The package is small enough, and runs where it is unpacked, without anything of this tree."""
 
     def test_it_travels(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -508,14 +508,14 @@ class Packed(unittest.TestCase):
             rows = {r["what"]: r["value"] for r in found["parts"]["overhead"]["rows"]}
             self.assertIsNotNone(rows["compute: time against native"])
             self.assertEqual([d["state"] for d in found["parts"].values()], ["done", "done", "done"])
-            # The libraries are those that travelled.
+            # The libraries are those of the package.
             self.assertTrue([n for n in os.listdir(os.path.join(tree, "lib")) if n.startswith("libuv")])
 
     def test_what_does_not_fit_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             path, built = os.path.join(folder, "p.tar"), pack.BUILT
             try:
-                pack.BUILT = ["salusctl"]  # enough
+                pack.BUILT = ["salusctl"]  # one program is enough
                 status, said = quietly(lambda: pack.write(path, limit=1 << 16))
             finally:
                 pack.BUILT = built
