@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of eight families, as lines of layers.h: what predictors of the software GPU are learned from.
+"""Networks of eight families, as lines of layers.h: the training data of the software GPU's predictors.
 
-What the host does is part of each: DISPATCH_US for each operator, and LOAD_NS for each byte of input,
-the same for all. Both were chosen before anything was measured; without them the software GPU is busy nearly
-all the time, whatever runs.
+Each includes the host's work: DISPATCH_US for each operator, and LOAD_NS for each byte of input, the same for all.
+Both were chosen before anything was measured; without them the software GPU is busy nearly all the time, whatever
+runs.
 """
 DISPATCH_US = 300
 LOAD_NS = 50
@@ -14,7 +14,7 @@ class Net:
         self.lines = ["input " + " ".join(map(str, size))]
 
     def add(self, op, *args, at=None):
-        """A layer behind the last one, or behind `at` (a number, or two); its own number."""
+        """Adds a layer after the last one, or after `at` (a number, or two); returns its number."""
         at = len(self.lines) - 1 if at is None else at
         at = ",".join(map(str, at)) if isinstance(at, tuple) else str(at)
         self.lines.append(" ".join([op, at] + [str(a) for a in args]))

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A network as lines of text, which network.cu trains and netonnx.c writes as ONNX:
- *   batch N                 examples in a step
- *   dispatch US             what the host takes for each operator, forward or backward, in
- * microseconds load NS                 what it takes for each byte of input before a step input
- * SIZE...           C H W, or T F (a sequence), or F: layer 0 OP FROM[,FROM] NUMBER...  layer 1 and
- * on; FROM is the number of a layer conv k: OUT KERNEL STRIDE PAD GROUPS    maxpool, avgpool:
- * KERNEL STRIDE     gap, flatten, relu, bn fc: OUT (of the last axis)     lstm, gru: HIDDEN     add
- * A,B    concat A,B    ln, softmax scores A,B: [T F] by [T F] to [T T]     mix A,B: [T T] by [T F]
- * to [T F]     mean: [T F] to [F] For C and CUDA. Owner: the caller.
+ *
+ *   batch N                      examples in a step
+ *   dispatch US                  microseconds of the host for each operator, forward or backward
+ *   load NS                      nanoseconds of the host for each byte of input before a step
+ *   input SIZE...                C H W, or T F (a sequence), or F: layer 0
+ *   OP FROM[,FROM] NUMBER...     layer 1 and on; FROM is the number of a layer
+ *
+ * Operators:
+ *
+ *   conv k: OUT KERNEL STRIDE PAD GROUPS      maxpool, avgpool: KERNEL STRIDE
+ *   gap, flatten, relu, bn                    fc: OUT (of the last axis)
+ *   lstm, gru: HIDDEN                         add A,B    concat A,B    ln, softmax
+ *   scores A,B: [T F] by [T F] to [T T]       mix A,B: [T T] by [T F] to [T F]
+ *   mean: [T F] to [F]
+ *
+ * For C and CUDA. Owner: the caller.
  */
 #ifndef TEST_PREDICT_LAYERS_H
 #define TEST_PREDICT_LAYERS_H
@@ -23,7 +31,7 @@ struct layer {
     char op[12];
     int from, from2; /* from2 0: none */
     int p[5];
-    int rank, size[3]; /* of an example */
+    int rank, size[3]; /* sizes of an example */
 };
 
 struct layers {
@@ -49,7 +57,7 @@ static inline int layer_is(const struct layer *l, const char *op) {
     return strcmp(l->op, op) == 0;
 }
 
-/* What an operator makes of its input's sizes; 0: it cannot. */
+/* Computes an operator's output sizes from its input's; returns 0 if they do not fit. */
 static inline int layers_shape(struct layer *l, const struct layer *x, const struct layer *y) {
     l->rank = x->rank;
     memcpy(l->size, x->size, sizeof(l->size));

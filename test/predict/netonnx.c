@@ -9,7 +9,7 @@
 struct writer {
     struct onnxmake m;
     struct layers n;
-    const char *name[LAYERS_MAX]; /* what each layer gives */
+    const char *name[LAYERS_MAX]; /* output name of each layer */
 };
 
 static const char *sized(struct writer *w, int a, int b, int c, int d) {
@@ -49,7 +49,7 @@ static const char *window(struct writer *w, const struct layer *l, const struct 
     return y;
 }
 
-/* Of a vector a Gemm, of each step of a sequence a MatMul and an Add: as PyTorch writes it. */
+/* A vector becomes a Gemm, each step of a sequence a MatMul and an Add, as PyTorch writes it. */
 static const char *dense(struct writer *w, const struct layer *l, const struct layer *x,
                          const char *in) {
     int from = x->size[x->rank - 1];
@@ -65,7 +65,7 @@ static const char *dense(struct writer *w, const struct layer *l, const struct l
     return ONNXMAKE_NODE(&w->m, "Add", y, sized(w, l->p[0], 0, 0, 0));
 }
 
-/* ONNX has the sequence first: there and back. */
+/* ONNX has the sequence axis first: transposes there and back. */
 static const char *recurrent(struct writer *w, const struct layer *l, const struct layer *x,
                              const char *in) {
     bool lstm = layer_is(l, "lstm");

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trains a network of layers.h for so many steps: network LAYERS STEPS [SECONDS], after so many
- * seconds no further one where there were three. Weights and their momentum stay; what a step
- * computes is allocated where it is needed and freed where it was used last, as frameworks do. The
- * host takes its time for each operator, as the network's lines say, while the device goes on.
- * Gradients are those of the mean squared distance to a target, which the last line says fell.
+ * Trains a network of layers.h for a number of steps: network LAYERS STEPS [SECONDS]. After SECONDS
+ * no further step begins if three have run.
+ *
+ * Weights and their momentum persist. Other tensors of a step are allocated where they are needed
+ * and freed after their last use, as frameworks do. The host takes its time for each operator, as
+ * the network's lines say, while the device continues. Gradients are those of the mean squared
+ * distance to a target; the last line of the output says whether it fell.
  */
 #include <math.h>
 #include <time.h>
@@ -25,7 +27,7 @@ struct param {
 struct node {
     struct layer l;
     float *y, *dy;
-    float *gates, *cell, *recur; /* of lstm and gru */
+    float *gates, *cell, *recur; /* used by lstm and gru cells */
     struct param p[3];
 };
 
@@ -74,7 +76,7 @@ static double seconds(void) {
 /* ---- products ---------------------------------------------------------------------------------
  */
 
-/* c[b][m][p] = scale * sum over k of a and b, either transposed; added to c where `add`. */
+/* c[b][m][p] = scale * sum over k of a and b, either of them transposed; with `add`, adds to c. */
 __global__ void product(float *c, const float *a, const float *b, int batch, int M, int P, int K,
                         int ta, int tb, float scale, int add) {
     AT(batch * M * P);
@@ -190,7 +192,7 @@ __global__ void pool_forward(float *y, const float *x, struct conv c, int mean) 
     y[i] = mean ? sum / (c.k * c.k) : best;
 }
 
-/* Windows may overlap: each input looks at those that it lies in. */
+/* Windows may overlap: each input element visits the windows that contain it. */
 __global__ void pool_back(float *dx, const float *dy, const float *x, const float *y, struct conv c,
                           int mean) {
     AT(c.N * c.C * c.H * c.W);
@@ -225,7 +227,7 @@ __global__ void add_into(float *to, const float *from, int n) {
     to[i] += from[i];
 }
 
-/* Planes of `part` elements out of or into those of `whole`, behind `skip`. */
+/* Copies planes of `part` elements out of or into planes of `whole`, at offset `skip`. */
 __global__ void copy_part(float *to, const float *from, int n, int part, int whole, int skip,
                           int gather) {
     AT(n);
@@ -251,10 +253,10 @@ __global__ void mean_back(float *dx, const float *dy, int n, int steps, int widt
     dx[i] += dy[i / width / steps * width + i % width] / steps;
 }
 
-/* A thread for each group that is normalised together: a channel over the batch, or a row. */
+/* Each group that is normalised together, a channel over the batch or a row, has a thread. */
 struct groups {
     int count, inner, outer, stride; /* elements: outer times inner, `stride` apart, at i * inner */
-    int affine_by_element;           /* ln: gain by place in the row; bn: by channel */
+    int affine_by_element;           /* ln: gain by position in the row; bn: by channel */
 };
 
 __device__ static int element(struct groups g, int i, int k) {
@@ -344,8 +346,8 @@ __device__ static float sigmoid(float x) {
     return 1 / (1 + expf(-x));
 }
 
-/* Step t: gates have what came from the input, recur what came from the state before. Gates become
- * what the non-linearities gave; y and cell are [N][T][H]. */
+/* Step t: gates hold the input's product, recur the product of the state before. Gates become
+ * the outputs of the non-linearities; y and cell are [N][T][H]. */
 __global__ void cell_forward(float *gates, const float *recur, float *cell, float *y,
                              struct cell c) {
     AT(c.N * c.H);
@@ -371,8 +373,8 @@ __global__ void cell_forward(float *gates, const float *recur, float *cell, floa
     }
 }
 
-/* Gates become their gradients, recur those of the recurrent product; dy[t - 1] gets what passes
- * the gates by, and dcell what the cell before is due. */
+/* Gates become their gradients, recur the gradient of the recurrent product. dy[t - 1] gets the
+ * part that bypasses the gates, and dcell the gradient of the previous cell. */
 __global__ void cell_back(float *gates, float *recur, const float *cell, const float *y, float *dy,
                           float *dcell, struct cell c) {
     AT(c.N * c.H);
@@ -404,7 +406,7 @@ __global__ void cell_back(float *gates, float *recur, const float *cell, const f
     }
 }
 
-/* Rows t of [N][T][width], or back: a step's part of a sequence, so that a product takes it. */
+/* Copies rows t of [N][T][width], or back: a step's part of a sequence as a matrix. */
 __global__ void step_rows(float *rows, float *all, int n, int T, int t, int width, int back) {
     AT(n);
     float *e = &all[(i / width * T + t) * width + i % width];
@@ -510,8 +512,8 @@ static void forward(struct node *n) {
     if (layer_is(l, "add")) add_into<<<GRID(count)>>>(n->y, b->y, count);
 }
 
-/* ---- and backward -------------------------------------------------------------------------------
- */
+/* ---- a layer backward
+ * --------------------------------------------------------------------------- */
 
 static float *gradient(struct node *n) {
     if (!n->dy) n->dy = take_zero((size_t)net.batch * layer_elements(&n->l));
@@ -573,7 +575,7 @@ static void concat_back(struct node *n, struct node *a, struct node *b) {
                                             first, 1);
 }
 
-/* a b: of `scores` b is transposed. */
+/* Gradients of a and b; for `scores`, b is transposed. */
 static void products_back(struct node *n, struct node *a, struct node *b) {
     int M = n->l.size[0], P = n->l.size[1], K = a->l.size[1], scores = layer_is(&n->l, "scores");
     float scale = scores ? rsqrtf((float)K) : 1;

@@ -78,7 +78,7 @@ def answers(folder, path):
 
 
 def training(folder, path):
-    """A table of rows that nobody measured: utilisation follows from the width."""
+    """A table of made-up rows: utilisation follows from the width."""
     table, to = os.path.join(folder, "table.csv"), os.path.join(folder, "made.json")
     with open(table, "w") as f:
         f.write("family,device,model,batch,utilisation\n")
@@ -96,8 +96,8 @@ def training(folder, path):
 
 
 def shipped(folder, path):
-    """The predictor of the software GPU: what is learned of the table beside it, as good as its page says, and
-    better than a straight line."""
+    """The predictor of the software GPU: trained on the table beside it, it is as good as its page says, and
+    better than a linear model."""
     table, to = os.path.join(ROOT, "config", "predict", "soft.csv"), os.path.join(folder, "again.json")
     done = ctl("predict", "--train", table, "-o", to, "--device", "soft", "--about", "again")
     expect(done.returncode == 0, done)
@@ -109,7 +109,7 @@ def shipped(folder, path):
 
 
 def measured(folder, layers, path):
-    """What ran is looked up, and only what ran."""
+    """Programs that ran are looked up, and no others."""
     with Soft() as daemon:
         daemon.run([f"{BUILD}/test/predict/network", layers, "4"], SALUS_JOB_NAME="ran", SALUS_MARK="1")
         wait_for("the job in the history", lambda: daemon.ctl_json("history")["history"])

@@ -26,7 +26,7 @@ F, I = TensorProto.FLOAT, TensorProto.INT64
 
 
 class Model:
-    """A graph that grows: values with known sizes, of which operators take some."""
+    """A graph under construction: values with known sizes, some of which operators take."""
 
     def __init__(self, dice):
         self.dice, self.nodes, self.weights, self.count = dice, [], [], 0
@@ -56,7 +56,7 @@ class Model:
         return name
 
     def pick(self, rank=None):
-        """A value of at least that rank, or None."""
+        """A value of at least this rank, or None."""
         fit = [v for v, s in self.shapes.items() if rank is None or len(s) == rank]
         return self.dice.choice(fit) if fit else None
 
@@ -89,7 +89,7 @@ def infer(model, data=True):
     return known
 
 
-# ---- operators: each adds a node, or returns None where nothing fits ------------------------------------
+# ---- operators: each adds a node, or returns None where no value fits ------------------------------------
 
 def unary(m, d):
     return m.add(d.choice(["Relu", "Sigmoid", "Exp", "Tanh", "Softmax", "Erf", "Neg", "Sqrt", "Identity", "Ceil"]), [m.pick()])
@@ -167,7 +167,7 @@ def reshape(m, d):
 
 
 def computed(m, d):
-    """A target of sizes that the graph computes, as exporters write it."""
+    """A target shape that the graph computes, as exporters write it."""
     x = m.pick()
     rank = len(m.shapes[x])
     shape = m.add("Shape", [x])[0]
@@ -301,7 +301,7 @@ def random_model(dice):
                 raise ValueError("a window that does not fit")
             if any(n.op_type in WINDOWS and n.output[0] not in known for n in m.nodes[before[0]:]):
                 raise ValueError("the same, of which onnx says nothing")
-        except Exception:  # what does not fit together is taken back
+        except Exception:  # removes a node whose inputs do not fit together
             del m.nodes[before[0]:], m.weights[before[1]:]
             continue
         for n in m.nodes[before[0]:]:
@@ -317,7 +317,7 @@ OWN = "salus.test"
 
 
 def reads(node):
-    """All that a node takes, its bodies' too but for what they make themselves."""
+    """All values that a node reads, including its bodies, except those that the bodies make themselves."""
     names = [i for i in node.input if i]
     for a in node.attribute:
         made = {out for n in a.g.node for out in n.output}
@@ -326,7 +326,7 @@ def reads(node):
 
 
 def refer(dice, nodes, given):
-    """Some of their numbers become what the caller says, by another name."""
+    """Turns some of the nodes' numbers into attributes of the caller, under other names."""
     for n in nodes:
         for a in n.attribute:
             if a.type not in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS) or a.ref_attr_name or dice.random() < 0.5:
@@ -342,7 +342,7 @@ def refer(dice, nodes, given):
 
 
 def outline(dice, model, number):
-    """Nodes one behind the other become a function, and a call of it; now and then it is called again. The new names."""
+    """Turns consecutive nodes into a function and a call of it; sometimes calls it again. Returns the new names."""
     nodes = [onnx.NodeProto.FromString(n.SerializeToString()) for n in model.graph.node]
     first = dice.randrange(len(nodes))
     last = min(len(nodes), first + dice.randint(1, 5))
@@ -368,7 +368,7 @@ def outline(dice, model, number):
 
 
 def with_functions(dice, model):
-    """A model that computes the same, and which of its names are new for which old ones."""
+    """A model that computes the same, and a map from its new names to the old ones."""
     m, again = onnx.ModelProto(), {}
     m.CopyFrom(model)
     m.opset_import.append(helper.make_opsetid(OWN, 1))
@@ -378,7 +378,7 @@ def with_functions(dice, model):
 
 
 def compare(model, path, known, again, counts):
-    """How many of what onnx knows of the model without functions is otherwise in the file."""
+    """Number of values for which the file differs from onnx's inference on the model without functions."""
     values, why = ours(path)
     if values is None:
         print(f"with functions: {why}\n{onnx.helper.printable_graph(model.graph)}")
@@ -431,7 +431,7 @@ def main():
             made = {out: n.op_type for n in model.graph.node for out in n.output}
             values, why = ours(path)
             if values is None and "which is no tensor" in why:
-                unfit += 1  # onnx rounds a window that does not fit up to one that does
+                unfit += 1  # onnx rounds up a window that does not fit
                 continue
             if values is None:
                 print(f"model {k}: {why}\n{onnx.helper.printable_graph(model.graph)}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every value's shape in a model as this code reads it, one a line: shapes FILE [BATCH
- * [NAME=SIZE]...]. What it says is compared with onnx.shape_inference (run_shapes.py).
+ * Prints every value's shape in a model as this code infers it, one per line: shapes FILE [BATCH
+ * [NAME=SIZE]...]. The output is compared with onnx.shape_inference (run_shapes.py).
  */
 #include <stdio.h>
 #include <stdlib.h>

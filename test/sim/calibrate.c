@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The search for the two parameters of contention (daemon/sched/policy/contention.h): every pair on
- * a grid, by the sum of the squares of the three relative errors against Table 2 of the Orion
- * paper. Prints the best, its errors, and how sharp the minimum is.
+ * Searches the two parameters of contention (daemon/sched/policy/contention.h): every pair on a
+ * grid, by the sum of the squares of the three relative errors against Table 2 of the Orion paper.
+ * Prints the best pair, its errors, and how sharp the minimum is.
  */
 #include <math.h>
 #include <stdio.h>

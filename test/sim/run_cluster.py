@@ -40,7 +40,7 @@ def check_table():
 
 
 def check_again(folder):
-    """What was drawn and written is read to the same figures, from a file and from standard input."""
+    """A workload that was drawn and written gives the same figures when read, from a file and from standard input."""
     path = os.path.join(folder, "jobs.csv")
     drawn = ("--gpus", "24", "--per-node", "8", "--policy", "fifo,horus,pab,gpucolo", "--seed", "4")
     done = cluster("--jobs", "500", *drawn, "--write", path)

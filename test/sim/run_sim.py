@@ -54,8 +54,7 @@ def check_traces(folder, update):
 
 
 def check_damage(folder):
-    """A recording that is none, or not a whole one, is refused with its line; one that is not true is
-    shown with what came instead."""
+    """An invalid or incomplete recording is rejected with its line; for a wrong one, the actual actions are shown."""
     with open(os.path.join(HERE, "mix-slack.trace")) as f:
         text = f.read()
     head, steps = text.split("@", 1)
@@ -109,7 +108,7 @@ def check_command_line(folder):
 
 
 def check_outputs(folder):
-    """Each output is what its name says, a file a policy, the same bytes again."""
+    """Each output contains what its name says, one file per policy, the same bytes again."""
     path = os.path.join(folder, "table2.wl")
     for _ in range(2):
         salus_sim("generate", "--kind", "salus-table2", "--seed", "3", "-o", path, check=True)
@@ -152,7 +151,7 @@ void at::native::kernel<(int)4, float>,0,0,32,23328
 
 
 def check_orion(folder):
-    """Workloads from tables of kernels, and what cannot be one."""
+    """Workloads from tables of kernels, and invalid tables."""
     with open(os.path.join(folder, "small.csv"), "w") as f:
         f.write(TABLE)
     with open(os.path.join(folder, "gaps.json"), "w") as f:
@@ -222,7 +221,7 @@ def check_compare(folder, wl):
 
 
 def check_advise(folder, wl):
-    """An answer, the same again, with a picture; and usage."""
+    """An answer, the same again, with a picture; and the usage text."""
     svg, trains = os.path.join(folder, "advise.svg"), os.path.join(HERE, "srtf.wl")
     first, second = (salus_sim("advise", wl, wl, "--starts", "3", "--json", "--svg", svg) for _ in range(2))
     expect(first.returncode == 0 and first.stdout == second.stdout, f"advise: {first.stderr}")
@@ -244,7 +243,7 @@ def check_advise(folder, wl):
 
 
 def check_slos(folder):
-    """What targets came to: in the tables, in JSON and period by period, the same under run and compare."""
+    """Results of latency targets: in the tables, in JSON and period by period, the same under run and compare."""
     wl, lines = os.path.join(HERE, "slo.wl"), os.path.join(folder, "slos.csv")
     keys = ["--set", "period=1ms", "--set", "period_requests=2", "--set", "period_cycles=1", "--set", "most_pause=1ms", "--set", "share_first=no"]
     run = salus_sim("run", wl, "--policy", "pack", "--set", "control=gpucolo", *keys, "--per-job", "--slos", lines)
@@ -270,7 +269,7 @@ def check_slos(folder):
 
 
 def check_serve(folder):
-    """Finish rates, the same bytes again, and what cannot be."""
+    """Finish rates, the same bytes again, and invalid arguments."""
     gaps = os.path.join(folder, "gaps.json")
     with open(gaps, "w") as f:
         json.dump([0.001, 0.0025, 0.004], f)
@@ -290,7 +289,7 @@ def check_serve(folder):
 
 
 def check_tune(folder):
-    """Times of tuning jobs, the same bytes again, FIFO as what the others are compared with, and what cannot be."""
+    """Times of tuning jobs, the same bytes again, FIFO as the baseline, and invalid arguments."""
     args = ("tune", "--algorithm", "grid,hyperband", "--gpus", "4,8", "--seeds", "2", "--mode", "fluid,fifo,fill")
     first, second = (salus_sim(*args, "--json") for _ in range(2))
     expect(first.returncode == 0 and first.stdout == second.stdout and not first.stderr, f"tune: {first.stderr}")
