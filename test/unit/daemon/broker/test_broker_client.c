@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The broker as clients see it: the handshake done rightly, and every way of doing it wrongly with
- * the exact words of its refusal.
+ * The broker as clients see it: the correct handshake, and every way of doing it wrongly with the
+ * exact words of its refusal.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -31,8 +31,8 @@ static void setup(void) {
     broker_rig_start(&rig);
 }
 
-/* Instead of the suite's broker one that waits 300 ms for each message, for tests in which nobody
- * speaks to it who could be late. */
+/* Replaces the suite's broker by one that waits only 300 ms for each message, for tests whose
+ * clients send nothing that could be late. */
 static void listen_impatiently(void) {
     broker_rig_stop(&rig);
     broker_rig_init(&rig);
@@ -46,7 +46,7 @@ static void teardown(void) {
 
 TestSuite(broker_client, .init = setup, .fini = teardown, .timeout = 180);
 
-/* Sends bytes first and expects a refusal with these words, then the end. */
+/* Sends bytes first and expects a refusal with these words, then the connection's end. */
 static void expect_refusal(const void *msg, size_t bytes, int result, const char *text) {
     int fd = broker_rig_connect(&rig, "job.sock");
     struct wire_offer o;
@@ -140,7 +140,7 @@ Test(broker_client, a_short_hello_is_refused) {
     expect_refusal(&h, sizeof(h) - 1, ERR_PROTOCOL, "hello has 207 bytes, not 208");
 }
 
-/* A library of 1.7 says no target, and ends its hello before that. */
+/* A library of version 1.7 gives no target, and its hello ends before that field. */
 Test(broker_client, a_hello_ends_before_a_target_or_behind_it) {
     struct wire_hello h = broker_rig_hello();
     size_t bytes[] = {WIRE_HELLO_BYTES_1_7, sizeof(h)};
@@ -180,7 +180,8 @@ Test(broker_client, a_message_that_is_too_long_is_refused) {
     expect_refusal(big, sizeof(big), ERR_PROTOCOL, "a message is too long or carries descriptors");
 }
 
-/* A job that stays: all that a broker and its worker open is open, and nothing is under way. */
+/* Attaches a job that stays: all descriptors of broker and worker are open, and no message is in
+ * flight. */
 static void attach_settled(void) {
     int fds[WIRE_FD_COUNT];
 
@@ -224,7 +225,7 @@ Test(broker_client, a_client_that_does_not_answer_the_offer_is_refused) {
 
     listen_impatiently();
     fd = broker_rig_connect(&rig, "job.sock");
-    fdutil_send(fd, &h, sizeof(h), NULL, 0); /* it cannot be late: the broker has not begun */
+    fdutil_send(fd, &h, sizeof(h), NULL, 0); /* it cannot be late: the broker has not started yet */
     broker_rig_run(&rig);
     broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
     broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
@@ -251,7 +252,7 @@ Test(broker_client, a_malformed_answer_is_refused) {
     close(fd);
 }
 
-/* Jobs in the history, all of which were refused. */
+/* Number of jobs in the history; all of them were refused. */
 static uint64_t refused(void) {
     return history_count(rig.server->broker.history, getuid());
 }
@@ -279,7 +280,7 @@ Test(broker_client, a_job_that_was_refused_at_any_step_is_in_the_history) {
     cr_assert_eq(refused(), 3, "by admission, once");
 }
 
-/* The library asks for the next worker. A client without a good hello is no job either. */
+/* The library asks for the next worker. A client without a valid hello is no job either. */
 Test(broker_client, a_job_that_comes_again_was_not_refused) {
     struct wire_hello h = broker_rig_hello();
     int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
@@ -338,7 +339,7 @@ Test(broker_client, sixteen_tries_and_no_more) {
     cr_assert_eq(atomic_load(&rig.worker.collide), 1000 - 16);
 }
 
-/* As one that waits for another offer must hear it. */
+/* A client that waits for another offer must get that refusal. */
 Test(broker_client, sixteen_that_the_client_declines_and_no_more) {
     struct wire_hello h = broker_rig_hello();
     struct wire_answer no = {.magic = WIRE_MAGIC};
@@ -362,14 +363,14 @@ Test(broker_client, windows_that_others_have_are_not_said_to_be_tried) {
     int fds[WIRE_FD_COUNT], fd;
     struct wire_hello h = broker_rig_hello();
 
-    broker_rig_stop(&rig); /* the suite's */
+    broker_rig_stop(&rig); /* stops the suite's broker */
     broker_rig_init(&rig);
-    rig.config.window_base = CONFIG_WINDOW_END - CONFIG_STRIDE_BYTES; /* room for one */
+    rig.config.window_base = CONFIG_WINDOW_END - CONFIG_STRIDE_BYTES; /* space for one window */
     broker_rig_start(&rig);
     atomic_store(&rig.worker.keep, 1);
     fd = broker_rig_connect(&rig, "job.sock");
     broker_rig_attach(fd, fds);
-    close(fd); /* the worker does not let go of it */
+    close(fd); /* the worker does not detach it */
     expect_refusal(&h, sizeof(h), -EBUSY,
                    "all 1 address windows belong to jobs, some of which may be ending; try again "
                    "when one has ended");
@@ -489,8 +490,8 @@ static void lend_end(int fd, uint32_t segment, int end) {
     cr_assert_eq(fdutil_send(fd, &f, sizeof(f), &end, end >= 0), 0);
 }
 
-/* The other end of a segment's descriptor is passed on; it carries no descriptor that would have to
- * be closed. */
+/* The end of a segment's descriptor is passed on; the message carries no descriptor that would
+ * have to be closed. */
 Test(broker_client, the_end_of_a_descriptor_is_passed_on) {
     const struct broker_rig_worker *w = &rig.worker;
     struct stat st;
@@ -528,7 +529,8 @@ Test(broker_client, the_end_of_a_descriptor_is_passed_on) {
     close(fd);
 }
 
-/* A client that sends without end has one on its way, and its end is seen all the same. */
+/* A client that sends continuously has one file in flight, and its disconnect is noticed all the
+ * same. */
 Test(broker_client, the_next_file_waits_for_the_answer) {
     struct broker_rig_worker *w = &rig.worker;
     struct wire_worker_msg filed = {.kind = WIRE_FILED};
@@ -551,7 +553,7 @@ Test(broker_client, the_next_file_waits_for_the_answer) {
     cr_assert_eq(rig.server->broker.clients.running, 2);
     close(fd);
     cr_assert(PATIENCE_UNTIL(rig.server->broker.clients.running == 1));
-    broker_rig_say(&rig, &filed); /* before it says that the job is gone */
+    broker_rig_say(&rig, &filed); /* before it reports that the job is gone */
     broker_rig_settle(&rig);
     cr_expect_eq(atomic_load(&w->launches), 1);
     atomic_store(&w->keep, 0);
@@ -584,7 +586,7 @@ Test(broker_client, what_is_said_of_a_file_is_checked) {
     cr_expect_eq(atomic_load(&rig.worker.files), 0);
 }
 
-/* Nobody asked it. */
+/* The broker had not asked. */
 Test(broker_client, an_answer_about_no_file_ends_the_worker) {
     struct wire_worker_msg filed = {.kind = WIRE_FILED};
     int fd;
@@ -627,7 +629,7 @@ Test(broker_client, a_process_that_dies_is_noticed_though_its_socket_lives_on) {
     int fd = broker_rig_connect(&rig, "job.sock"), pair[2], fds[WIRE_FD_COUNT];
     pid_t child;
 
-    /* The child connects and passes the socket to us, so that its end comes with no EOF. */
+    /* The child connects and passes the socket to us, so that the child's end causes no EOF. */
     cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     close(fd);
     child = fork();
@@ -654,7 +656,8 @@ Test(broker_client, many_connections_wait_and_are_all_answered) {
 
     listen_impatiently();
     broker_rig_run(&rig);
-    /* More than max_jobs + 64 silent ones: the rest wait in the backlog until these time out. */
+    /* More than max_jobs + 64 silent connections: the rest wait in the backlog until these time
+     * out. */
     for (int i = 0; i < 140; i++)
         socks[i] = broker_rig_connect(&rig, "job.sock");
     for (int i = 0; i < 140; i++) {
@@ -706,7 +709,7 @@ static void allow_fds(rlim_t n) {
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* The lowest that is free. */
+/* The lowest free descriptor. */
 static rlim_t next_fd(void) {
     int fd = dup(0);
 
@@ -720,7 +723,7 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
     struct wire_offer o;
     int fd;
 
-    broker_rig_attach(first, fds); /* the worker has all the descriptors that it needs */
+    broker_rig_attach(first, fds); /* the worker has opened all descriptors that it needs */
     broker_rig_settle(&rig);
     fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/job.sock", rig.dir);
@@ -731,7 +734,7 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
         allow_fds(next_fd());
         connected = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
         answered = poll(&p, 1, patience_ms());
-        fdutil_raise_limits(); /* for the test's own needs, should it fail */
+        fdutil_raise_limits(); /* for the test's own use, if it fails */
         cr_assert_eq(connected, 0);
         cr_assert_eq(answered, 1, "nothing was said");
         broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
@@ -749,8 +752,8 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
     close(fd);
 }
 
-/* One more connection, which the broker has taken, with a descriptor of its socket and one of its
- * process, or answered. */
+/* Opens one more connection that the broker has accepted (with a descriptor of its socket and
+ * one of its process) or refused. */
 static struct pollfd connected(void) {
     const int before = broker_rig_count_fds();
     struct pollfd p = {.fd = broker_rig_connect(&rig, "job.sock"), .events = POLLIN};
@@ -764,7 +767,7 @@ Test(broker_client, the_last_descriptors_are_not_for_clients) {
     struct pollfd p;
     struct wire_offer o;
 
-    broker_rig_attach(first, fds); /* the worker has all the descriptors that it needs */
+    broker_rig_attach(first, fds); /* the worker has opened all descriptors that it needs */
     broker_rig_settle(&rig);
     p = connected();
     allow_fds(next_fd() + 12);
@@ -842,7 +845,7 @@ Test(broker_client, a_question_waits_only_until_the_device_is_known) {
     struct wire_view v;
     struct pollfd p;
 
-    broker_rig_stop(&rig); /* the suite's */
+    broker_rig_stop(&rig); /* stops the suite's broker */
     broker_rig_init(&rig);
     atomic_store(&rig.worker.fail_ready, 1);
     broker_rig_start(&rig);
@@ -853,7 +856,7 @@ Test(broker_client, a_question_waits_only_until_the_device_is_known) {
     broker_rig_expect(fd, &v, VIEW_BYTES, NULL, 0);
     cr_assert_eq(v.device.memory_bytes, 1ull << 30);
     close(fd);
-    atomic_store(&rig.worker.never_ready, 1); /* and no longer, whatever becomes of workers */
+    atomic_store(&rig.worker.never_ready, 1); /* and no longer, whatever happens to workers */
     broker_rig_kill_worker(&rig);
     fd = broker_rig_connect(&rig, "job.sock");
     fdutil_send(fd, &question, sizeof(question), NULL, 0);

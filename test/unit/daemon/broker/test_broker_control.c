@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verbs that change something and those that show what the worker does, against a fake worker:
- * what it is told, what the caller is told, and who may.
+ * The verbs that change something and those that show the worker's activity, against a fake worker:
+ * the messages to the worker, the replies to the caller, and permissions.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -127,8 +127,8 @@ Test(broker_control, values_out_of_range_never_reach_the_worker) {
     cr_assert_eq(atomic_load(&rig.worker.sets), 0);
 }
 
-/* For orders from now on, and for silence after what the worker says from now on. The loop rests,
- * and has read what the worker said before. */
+/* Applies to orders from now on, and to silence after the worker's next message. The loop is
+ * idle and has read the worker's earlier messages. */
 static void set_timeout(uint64_t ns) {
     job_now();
     job_now();
@@ -227,7 +227,7 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
     cr_assert(limits_admin(0));
     cr_assert(limits_admin(geteuid()));
     cr_assert_not(limits_admin(geteuid() + 1));
-    if (geteuid() != 0 || !nobody) return; /* somebody else cannot be had */
+    if (geteuid() != 0 || !nobody) return; /* the test cannot act as another user */
     chmod(rig.dir, 0755);
     snprintf(path, sizeof(path), "%s/ctl.sock", rig.dir);
     chmod(path, 0666);
@@ -248,7 +248,8 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
         job = broker_rig_attach(other, fds).job_id;
         if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7)) _exit(7); /* above max_weight */
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(8);
-        if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_slo_ns, 5)) _exit(13); /* at others' cost */
+        /* at the cost of other users */
+        if (ask(CTL_V_job_set, CTL_A_id, job, CTL_A_slo_ns, 5)) _exit(13);
         if (strcmp(asker.reply.code, "not_permitted") != 0) _exit(14);
         _exit(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_priority, -7) ? 0
                                                                     : 10); /* the user's own job */
@@ -260,7 +261,7 @@ Test(broker_control, only_root_the_daemons_user_and_the_owner_may) {
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-/* The user's jobs may not have all of a device of 1 GiB. */
+/* The user's jobs may not use all of a device of 1 GiB. */
 Test(broker_control, the_total_of_a_device_is_what_its_user_may_have) {
     struct wire_question question = {
         .magic = WIRE_QUESTION_MAGIC, .major = WIRE_MAJOR, .minor = WIRE_MINOR};
@@ -302,7 +303,7 @@ Test(broker_control, a_users_limits_are_changed_at_once) {
     cr_assert_eq(t->connections, 0);
 }
 
-/* A job of this user ended: as the loop says it, which rests meanwhile. */
+/* Reports the end of a job of this user, as the loop does; the loop is idle meanwhile. */
 static void remember(uid_t uid) {
     history_add(rig.server->broker.history, &(struct attachment){.job.uid = uid, .how = "done"});
 }
@@ -474,7 +475,7 @@ Test(broker_control, the_next_worker_has_the_policies_of_the_one_before) {
     cr_assert_eq(atomic_load(&rig.worker.sets), 1, "it was started with it");
 }
 
-/* ---- what the worker shows ------------------------------------------------------------------- */
+/* ---- the worker's board ---------------------------------------------------------------------- */
 
 Test(broker_control, lanes_are_read_from_the_board) {
     struct wire_board *b = rig.worker.board;
@@ -509,7 +510,7 @@ Test(broker_control, lanes_are_read_from_the_board) {
 Test(broker_control, a_full_board_fits_one_message_and_a_torn_one_is_not_shown) {
     struct wire_board *b = rig.worker.board;
 
-    b->lane_count = 5000; /* as a broken worker might say */
+    b->lane_count = 5000; /* a value that only a broken worker writes */
     for (uint32_t i = 0; i < WIRE_LANES; i++)
         b->lanes[i] = (struct wire_lane){.lane = UINT32_MAX - i,
                                          .jobs = UINT32_MAX,
@@ -599,21 +600,21 @@ Test(broker_control, a_job_shows_its_savepoint) {
     cr_assert(j->savepoints == 12 && j->savepoint_bytes == 11 && j->savepoint_took_ns == 13 &&
               j->returns == 14);
     cr_assert(j->savepoint_age_ns >= 60 * second_ns && j->savepoint_age_ns < 3600 * second_ns);
-    atom_store_relaxed(&k->taken_ns, 0); /* void */
+    atom_store_relaxed(&k->taken_ns, 0); /* marks the entry as void */
     atom_store_relaxed(&k->reason, SAVEPOINT_CHANGED);
     job_now();
     cr_assert(!j->savepoint_age_ns && !j->savepoint_bytes && j->savepoints == 12);
     cr_assert_str_eq(j->savepoint_why, "since the latest it gave back memory, a texture or code");
-    atom_store_relaxed(&k->taken_ns, UINT64_MAX); /* the worker's clock is its own affair */
+    atom_store_relaxed(&k->taken_ns, UINT64_MAX); /* the worker's clock need not agree with ours */
     atom_store_relaxed(&k->reason, 99);
     job_now();
     cr_assert_eq(j->savepoint_age_ns, 0);
     cr_assert_str_eq(j->savepoint_why, "?");
 }
 
-/* ---- what runs for long ---------------------------------------------------------------------- */
+/* ---- long-running operations ----------------------------------------------------------------- */
 
-/* As the worker writes it: for `ns` already. */
+/* Writes the page as the worker does for an operation that has run for `ns`. */
 static void set_running(struct wire_completion *page, const char *what, uint64_t ns) {
     struct wire_running *r = &page->running;
 
@@ -639,11 +640,11 @@ Test(broker_control, what_runs_has_a_name_an_age_and_its_time_counts) {
     cr_assert_geq(j->running_ns, 5 * S);
     cr_assert_eq(j->busy_ns, 5 * S / 2 + 5);
     atom_store_relaxed(&page->running.seq, atom_load_relaxed(&page->running.seq) + 1);
-    j = job_now(); /* the file of a writer that died while writing */
+    j = job_now(); /* left by a writer that died while writing */
     cr_assert(j->running_ns == 0 && j->busy_ns == 5);
 }
 
-/* Another job; its page is the rig's then, and the one before stays mapped. */
+/* Attaches another job; the rig's page is then that job's, and the one before stays mapped. */
 static struct wire_completion *attach_other(uint32_t *id) {
     int other[WIRE_FD_COUNT], fd = broker_rig_connect(&rig, "job.sock");
 
@@ -680,7 +681,7 @@ Test(broker_control, who_waits_is_told_whose_kernel_has_run_for_how_long) {
     set_place(hog, 1, 1, SCHED_WHY_NONE);
     set_place(waiter, 1, 0, SCHED_WHY_TURN);
     set_running(waiter, "kernel own", 5 * S);
-    do { /* again where it was a second old before we asked */
+    do { /* again if the operation was a second old before we asked */
         set_running(hog, "kernel spin", S / 5);
         why = why_of(id);
     } while (fdutil_now_ns() - hog->running.since_ns > S);
@@ -697,7 +698,8 @@ Test(broker_control, who_waits_is_told_whose_kernel_has_run_for_how_long) {
     set_place(third, 2, 0, SCHED_WHY_NONE);
     set_running(third, "copy", 8 * S);
     expect_why(id, named);
-    set_place(hog, 1, 0, SCHED_WHY_NONE); /* it was taken from it, but it is still there */
+    /* the turn was taken from the job, but its operation still runs */
+    set_place(hog, 1, 0, SCHED_WHY_NONE);
     expect_why(id, named);
     set_running(hog, "", 0);
     snprintf(named, sizeof(named), "waits for its turn: job %u's copy has run for ", third_id);
@@ -720,7 +722,7 @@ Test(broker_control, who_waits_for_memory_is_told_of_what_is_overdue) {
     expect_why(id, named);
 }
 
-/* Once, then each time that the age has doubled; another operation begins anew. */
+/* Logged once, then each time that the age has doubled; another operation starts anew. */
 Test(overdue, the_log_is_told_seldom) {
     struct overdue o = {0};
 
@@ -754,7 +756,7 @@ Test(broker_control, the_last_moment_counts) {
     struct wire_stats *st = &rig.worker.page->stats;
     const struct ctl_ended *e = &asker.items[0].ended;
 
-    atomic_store(&rig.worker.keep, 1); /* the worker is still at it */
+    atomic_store(&rig.worker.keep, 1); /* the worker has not finished with the job */
     fdutil_close(&job_fd);
     cr_assert(PATIENCE_UNTIL(strcmp(job_now()->state, "ending") == 0));
     atom_store_relaxed(&st->launches, 1234);
@@ -764,7 +766,7 @@ Test(broker_control, the_last_moment_counts) {
     atom_store_relaxed(&rig.worker.page->usage.refusals, 2);
     atom_store_relaxed(&rig.worker.page->usage.needed_bytes, 700);
     cr_assert_eq(job_now()->launches, 1234);
-    /* The waiting clients are told that the worker ended; the job itself has no failure. */
+    /* The waiting clients learn that the worker ended; the job itself has no failure. */
     atom_store_release(&rig.worker.page->fault.cuda, 46);
     broker_rig_say(&rig, &(struct wire_worker_msg){.kind = WIRE_DETACHED, .job_id = job});
     cr_assert(PATIENCE_UNTIL(ended_jobs() > 0));
@@ -827,7 +829,7 @@ Test(history, the_last_1024_are_kept_and_come_in_parts) {
     history_destroy(h);
 }
 
-/* ---- whose it is ----------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
 Test(broker_control, which_kernel_failed_is_its_users_affair) {
     const uid_t readers[] = {7, 8, 0, geteuid()};
@@ -856,7 +858,7 @@ Test(broker_control, which_kernel_failed_is_its_users_affair) {
     }
 }
 
-/* Through the table: the history keeps it for those who may read it. */
+/* Uses the verb table: the history itself does not change with its reader. */
 Test(broker_control, a_history_is_not_changed_by_who_reads_it) {
     struct history *h = history_create();
     /* The page for events is too large for a stack. */

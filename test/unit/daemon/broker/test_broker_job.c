@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The request of a job on its way to the worker: checked, completed from profiles and
- * configuration, refused when it could never run; groups; and the file of profiles.
+ * configuration, refused when it could never run. Also groups, and the file of profiles.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -155,7 +155,7 @@ Test(broker_job, one_that_never_could_run_is_refused_with_the_numbers) {
                      "1.5 GiB persistent + 20 GiB ephemeral asked, the device has 1 GiB");
     close(a.fd);
     hello.job.persistent_bytes = hello.job.ephemeral_bytes = 512 * MIB;
-    leave(attach()); /* all of it is not too much */
+    leave(attach()); /* the whole device is not too much */
     broker_rig_stop(&rig);
 }
 
@@ -169,7 +169,7 @@ Test(broker_job, nonsense_is_refused) {
     broker_rig_stop(&rig);
 }
 
-/* ---- jobs that compute nothing --------------------------------------------------------------- */
+/* ---- null jobs ------------------------------------------------------------------------------- */
 
 Test(broker_job, one_that_computes_nothing_is_called_so) {
     const struct wire_worker_msg *m = &rig.worker.last_attach;
@@ -233,7 +233,7 @@ Test(broker_job, a_group_has_one_number_as_long_as_it_has_jobs) {
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The number of the run that the latest job is of, which a process begun here attached. */
+/* The run number of the latest job, which a child process of the test attached. */
 static uint32_t run_of_child(uint32_t run) {
     int status, before = atomic_load(&rig.worker.detached);
     pid_t child = fork();
@@ -344,7 +344,7 @@ Test(groups, places_are_used_again_and_a_full_table_gives_none) {
 
 /* ---- profiles -------------------------------------------------------------------------------- */
 
-/* The counters of a job that was measured. */
+/* Writes the counters of a job that was measured. */
 static void measure(uint64_t p, uint64_t e) {
     struct wire_stats *st = &rig.worker.page->stats;
 
@@ -406,7 +406,7 @@ Test(broker_job, nothing_is_learned_of_a_job_that_was_not_measured) {
     broker_rig_stop(&rig);
 }
 
-/* Starts a broker again in the directory of one that was stopped. */
+/* Starts a broker in the directory of a stopped one. */
 static void restart(void) {
     broker_rig_stop_keep(&rig);
     broker_rig_start(&rig);
@@ -497,7 +497,7 @@ Test(broker_job, a_disk_that_cannot_be_written_stops_nothing) {
     broker_rig_stop(&rig);
 }
 
-/* ---- what the history tells ------------------------------------------------------------------ */
+/* ---- the history ----------------------------------------------------------------------------- */
 
 static struct asker reader;
 
@@ -688,11 +688,11 @@ Test(broker_job, a_command_line_that_is_none_ends_the_client) {
     broker_rig_stop(&rig);
 }
 
-/* ---- who is a job ---------------------------------------------------------------------------- */
+/* ---- clients that count as jobs -------------------------------------------------------------- */
 
 static struct asker people;
 
-/* How many jobs everybody is shown, in all places alike. */
+/* The number of jobs shown to all users, which must agree everywhere. */
 static size_t shown_jobs(void) {
     size_t jobs;
 
@@ -718,7 +718,7 @@ static size_t ended_jobs(void) {
     return people.count;
 }
 
-/* Attached, without a context so far. */
+/* Attaches a client that has no context yet. */
 static int look_whether_there_is_a_gpu(struct wire_submission **s) {
     int fd = broker_rig_connect(&rig, "job.sock");
 
@@ -761,7 +761,7 @@ Test(broker_job, who_makes_a_context_is_one_from_there_on) {
     broker_rig_stop(&rig);
 }
 
-/* A client that says nothing of a context is shown by what it has done, as the worker counts it. */
+/* A client that reports no context is shown once it has done work, as the worker counts it. */
 Test(broker_job, who_has_something_done_cannot_hide) {
     struct wire_stats *st;
     struct wire_submission *s;

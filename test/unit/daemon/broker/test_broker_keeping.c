@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of a device that has a descriptor for each part: the broker holds what a worker made as
- * long as somebody may go on with it, and the next worker has it from its start.
+ * Device memory with a descriptor for each part: the broker holds a worker's parts as long as a
+ * successor may use them, and passes them to the next worker at its start.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ static void allow_fds(rlim_t n) {
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* A part in which this is to be found. */
+/* Makes a part that contains this value. */
 static int make_part(uint64_t value) {
     int fd = fdutil_memfd("part", sizeof(value), 0);
 
@@ -72,7 +72,7 @@ static void expect_held(uint32_t count) {
     cr_assert(PATIENCE_UNTIL(worker()->keeping.count == count), "%u", worker()->keeping.count);
 }
 
-/* The worker started last was given this one, at that place. */
+/* Expects that the latest worker got this part at that index. */
 static void expect_given(uint32_t at, uint64_t id, uint64_t value) {
     uint64_t found = 0;
 
@@ -102,12 +102,12 @@ static void expect_moved(int sock, uint32_t number) {
     close(fd);
 }
 
-/* It is so often that a worker serves. */
+/* Expects this number of workers that have served so far. */
 static void expect_served(int times) {
     cr_assert(broker_rig_wait(&rig.worker.restored, times));
 }
 
-/* ---- going on -------------------------------------------------------------------------------- */
+/* ---- continuing ------------------------------------------------------------------------------ */
 
 Test(broker_keeping, parts_go_from_worker_to_worker) {
     int job;
@@ -125,7 +125,7 @@ Test(broker_keeping, parts_go_from_worker_to_worker) {
     expect_given(1, 7, 13);
     expect_given(2, 700, 17);
     expect_served(2);
-    keep(7, 23); /* this worker's; the others are the previous worker's */
+    keep(7, 23); /* kept by this worker; the others are from the previous worker */
     keep(8, 24);
     expect_held(4);
     broker_rig_kill_worker(&rig);
@@ -147,7 +147,7 @@ Test(broker_keeping, what_has_no_part_any_more_is_not_given) {
     keep(3, 3);
     keep(4, 4);
     broker_rig_keep(&rig, 3, -1);
-    broker_rig_keep(&rig, 5000, -1); /* had none */
+    broker_rig_keep(&rig, 5000, -1); /* part 5000 had no descriptor */
     keep(5, 5);
     expect_held(2);
     broker_rig_kill_worker(&rig);
@@ -182,8 +182,8 @@ Test(broker_keeping, thousands) {
     broker_rig_stop(&rig);
 }
 
-/* Messages that the worker sent before its end count, and so do messages of the next one before
- * READY. */
+/* Messages that the worker sent before its end count, and so do messages of the next worker
+ * before READY. */
 Test(broker_keeping, a_worker_may_end_while_it_says_them) {
     int job;
 
@@ -206,7 +206,7 @@ Test(broker_keeping, a_worker_may_end_while_it_says_them) {
     broker_rig_stop(&rig);
 }
 
-/* ---- let go of ------------------------------------------------------------------------------- */
+/* ---- released parts -------------------------------------------------------------------------- */
 
 static void expect_all_let_go(uint32_t count) {
     int before;
@@ -235,7 +235,7 @@ Test(broker_keeping, nobody_goes_on_with_many) {
     expect_all_let_go(500);
 }
 
-/* But for those that it said itself, before it was READY. */
+/* The broker drops all parts except those that the worker itself sent before it was READY. */
 Test(broker_keeping, a_worker_that_does_not_go_on_with_them_has_its_own) {
     int job;
 
@@ -261,7 +261,7 @@ Test(broker_keeping, a_worker_that_does_not_go_on_with_them_has_its_own) {
     broker_rig_stop(&rig);
 }
 
-/* It was given to one that was never ready. */
+/* The parts were given to a worker that was never ready. */
 Test(broker_keeping, who_left_meanwhile_goes_on_with_nothing) {
     int job;
 
@@ -313,9 +313,10 @@ Test(broker_keeping, it_can_be_switched_off) {
     broker_rig_stop(&rig);
 }
 
-/* ---- want of descriptors --------------------------------------------------------------------- */
+/* ---- lack of descriptors --------------------------------------------------------------------- */
 
-/* Parts are not held then, nor what had their numbers before; clients come as ever. */
+/* Without free descriptors, the broker holds neither new parts nor those that had their numbers
+ * before; clients are served as usual. */
 Test(broker_keeping, clients_come_before_parts) {
     int job, late;
     uint32_t held;
@@ -377,9 +378,9 @@ Test(broker_keeping, a_number_that_no_part_has_is_a_lie) {
     broker_rig_stop(&rig);
 }
 
-/* ---- a process ------------------------------------------------------------------------------- */
+/* ---- a worker process ------------------------------------------------------------------------ */
 
-/* A worker that writes how it was started, and what is in its descriptors. */
+/* A worker that writes its arguments and the contents of its descriptors. */
 static void write_worker(const char *path, const char *out) {
     FILE *f = fopen(path, "w");
 
@@ -399,7 +400,7 @@ static void on_exit_status(uv_process_t *p, int64_t status, int signal) {
     uv_close((uv_handle_t *)p, NULL);
 }
 
-/* Runs it to its end. */
+/* Runs the worker to its end. */
 static void spawn(const struct keeping *k, const char *path) {
     struct policy_config policy = {.lane = "fifo", .kernel = "fifo"};
     struct spawn what = {.config = &rig.config,
@@ -442,7 +443,7 @@ Test(broker_keeping, a_process_has_them_by_the_same_numbers) {
     for (uint64_t id = 0; id < 20; id++) {
         int fd = make_part(100 + id);
 
-        if (id % 2) fcntl(fd, F_DUPFD_CLOEXEC, 200); /* not given */
+        if (id % 2) fcntl(fd, F_DUPFD_CLOEXEC, 200); /* closed in the child */
         cr_assert_eq(keeping_take(&k, id * 30, &fd), 0);
         cr_assert_eq(fd, -1);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels' profiles between a fake worker, the broker and its callers: what is learned outlives
- * worker and daemon, what is wrong is dropped, who may import and forget.
+ * Kernel profiles between a fake worker, the broker and its callers. Learned profiles outlive
+ * worker and daemon, invalid ones are dropped, and only some users may import and forget them.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -79,7 +79,7 @@ static int count_listed(void) {
     return asker.count;
 }
 
-/* True when the list gets that many profiles. */
+/* True when the list has this many profiles in time. */
 static bool listed(int count) {
     return PATIENCE_UNTIL(count_listed() == count);
 }
@@ -173,7 +173,7 @@ Test(broker_kernels, what_is_forgotten_does_not_come_back) {
     cr_assert(broker_rig_wait(&rig.worker.forgets, 1));
     cr_assert_str_eq(rig.worker.last_forget.text, "k");
     cr_assert_eq(rig.worker.last_forget.uid, UINT32_MAX);
-    learn(1, 0); /* sent before it knew */
+    learn(1, 0); /* sent before the worker knew */
     learn(3, (uint32_t)rig.worker.last_forget.result);
     cr_assert(listed(1));
     cr_assert_str_eq(asker.items[0].profile.func, "0000000000000003");
@@ -265,7 +265,8 @@ Test(broker_kernels, an_export_is_the_text_that_can_be_imported) {
     close(fd);
 }
 
-/* As somebody who is neither root nor the daemon's user: 0, or where it went wrong. */
+/* Acts as a user who is neither root nor the daemon's user; returns 0, or the number of the
+ * failed step. */
 static int as_nobody(uid_t uid) {
     char own[1024], uid_text[16];
 
@@ -301,7 +302,7 @@ Test(broker_kernels, everybody_may_do_so_with_his_own) {
     int status;
     pid_t child;
 
-    if (geteuid() != 0 || !nobody) return; /* somebody else cannot be had */
+    if (geteuid() != 0 || !nobody) return; /* the test cannot act as another user */
     cr_assert(import("salus-kernels 1 1 1\n" DEVICE HINT KERNEL("1", "7")));
     chmod(rig.dir, 0755);
     chmod(path_of("ctl.sock"), 0666);
@@ -319,7 +320,7 @@ Test(broker_kernels, everybody_may_do_so_with_his_own) {
 
 /* ---- long lists ------------------------------------------------------------------------------ */
 
-/* `after`: where the last part began. */
+/* `after`: the kernel after which the last part began. */
 static uint64_t count_in_parts(uint64_t *after) {
     uint64_t seen = 0;
 

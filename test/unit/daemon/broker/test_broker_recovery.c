@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that outlive their worker, as the broker sees to it: what the next one is given, what the
- * client is, who ends all the same, and that nothing is left of those who do.
+ * Jobs that outlive their worker, from the broker's side: the state that the next worker gets, the
+ * client's credentials, the jobs that end all the same, and that nothing is left of those.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static void setup(void) {
 
 TestSuite(broker_recovery, .init = setup, .timeout = 180);
 
-/* A client that runs. */
+/* A running client. */
 struct runner {
     int sock, fds[WIRE_FD_COUNT];
     uint32_t id;
@@ -124,7 +124,7 @@ static void expect_history(const struct runner *j, const char *how, const char *
     close(asker.fd);
 }
 
-/* The next worker says nothing, so that jobs stay without one. */
+/* Makes the next worker stay silent, so that jobs have no worker. */
 static void leave_without_worker(void) {
     int launches = atomic_load(&rig.worker.launches);
 
@@ -133,7 +133,7 @@ static void leave_without_worker(void) {
     cr_assert(broker_rig_wait(&rig.worker.launches, launches + 1));
 }
 
-/* The one that was silent says that it goes on with the memory. */
+/* Makes the silent worker report that it continues with the memory. */
 static void let_it_be_ready(void) {
     struct wire_worker_msg ready = {.kind = WIRE_READY, .flags = WIRE_READY_ADOPTED};
 
@@ -142,7 +142,7 @@ static void let_it_be_ready(void) {
     broker_rig_say(&rig, &ready);
 }
 
-/* ---- going on -------------------------------------------------------------------------------- */
+/* ---- continuing ------------------------------------------------------------------------------ */
 
 Test(broker_recovery, jobs_go_on_with_the_next_worker) {
     struct broker_rig_worker *w = &rig.worker;
@@ -325,7 +325,7 @@ Test(broker_recovery, a_file_waits_for_the_next_worker) {
     broker_rig_stop(&rig);
 }
 
-/* ---- who ends all the same ------------------------------------------------------------------- */
+/* ---- jobs that end all the same -------------------------------------------------------------- */
 
 Test(broker_recovery, who_failed_ends_and_the_others_go_on) {
     struct runner good, bad;
@@ -333,7 +333,7 @@ Test(broker_recovery, who_failed_ends_and_the_others_go_on) {
     broker_rig_start(&rig);
     good = attach();
     bad = attach();
-    atomic_store(&rig.worker.page->stats.faults, 1); /* the page of the latest worker */
+    atomic_store(&rig.worker.page->stats.faults, 1); /* page that the latest worker writes */
     atomic_store(&rig.worker.page->fault.cuda, 700);
     broker_rig_kill_worker(&rig);
     expect_lost(&bad, ERR_WORKER_LOST);
@@ -344,7 +344,7 @@ Test(broker_recovery, who_failed_ends_and_the_others_go_on) {
     broker_rig_stop(&rig);
 }
 
-/* ---- going on, or not ------------------------------------------------------------------------ */
+/* ---- continuing, or not ---------------------------------------------------------------------- */
 
 static void expect_counts(uint64_t recovered, uint64_t lost) {
     connect_asker();
@@ -357,7 +357,7 @@ static void expect_counts(uint64_t recovered, uint64_t lost) {
     close(asker.fd);
 }
 
-/* The page of the job that was restored last says that its former worker ended it. */
+/* The page of the job that was restored last states that the former worker ended it. */
 static void end_over_redo(void) {
     strcpy(rig.worker.page->fault.text, "what it had done by then cannot be undone");
     atomic_store(&rig.worker.page->stats.faults, 1);
@@ -370,7 +370,7 @@ static void say_resumed(const struct runner *j) {
     broker_rig_say(&rig, &msg);
 }
 
-/* The next worker has two jobs, and has not said that they go on. */
+/* The next worker has two jobs, and has not reported that they continue. */
 static void restore_two(struct runner *a, struct runner *b) {
     broker_rig_start(&rig);
     atomic_store(&rig.worker.resume_silent, 1);
@@ -415,7 +415,8 @@ Test(broker_recovery, who_leaves_at_once_is_lost_as_well) {
     broker_rig_stop(&rig);
 }
 
-/* The worker ends before it says so, and its own successor does not go on with that job either. */
+/* The worker ends before it reports the job, and the worker after it does not continue with that
+ * job either. */
 Test(broker_recovery, who_is_lost_is_counted_once) {
     struct runner a, b;
 
@@ -433,7 +434,7 @@ Test(broker_recovery, who_is_lost_is_counted_once) {
     broker_rig_stop(&rig);
 }
 
-/* It is the one that came last, and says so. */
+/* Reports the job that attached last as the one that broke the context. */
 static void break_context(uint32_t job) {
     struct wire_worker_msg msg = {.kind = WIRE_BROKE,
                                   .job_id = job,
@@ -462,13 +463,13 @@ Test(broker_recovery, who_ended_the_context_ends_by_its_fault) {
     broker_rig_stop(&rig);
 }
 
-/* The kernel's name is not everybody's to know. */
+/* The kernel's name is not shown to other users. */
 Test(broker_recovery, who_ends_with_it_is_told_which_job_did_it) {
     struct wire_hello h = broker_rig_hello();
     struct runner old, bad;
     char why[160];
 
-    h.minor = 5; /* no worker goes on with it */
+    h.minor = 5; /* no worker continues with it */
     broker_rig_start(&rig);
     old = attach_as(&h);
     bad = attach();
@@ -487,14 +488,15 @@ Test(broker_recovery, who_ends_with_it_is_told_which_job_did_it) {
     broker_rig_stop(&rig);
 }
 
-/* More of them than workers may end in a row: each takes one job with it. */
+/* There are more such jobs than the number of workers that may end in a row: each takes one job
+ * with it. */
 Test(broker_recovery, whose_neighbours_end_the_context_goes_on) {
     struct runner good, bad;
 
     broker_rig_start(&rig);
     good = attach();
     for (uint32_t i = 1; i <= RECOVERY_TRIES + 2; i++) {
-        break_context(0); /* they are suspects at first */
+        break_context(0); /* all of them are suspects at first */
         expect_moved(&good, 2 * i - 1);
         cr_assert(broker_rig_wait(&rig.worker.restored, 2 * (int)i));
         bad = attach();
@@ -508,7 +510,7 @@ Test(broker_recovery, whose_neighbours_end_the_context_goes_on) {
     broker_rig_stop(&rig);
 }
 
-/* Nobody is known to have done it: it counts for all. */
+/* The culprit is unknown, so the failure counts for all jobs. */
 Test(broker_recovery, a_context_that_ends_by_itself_again_and_again_takes_them_along) {
     struct runner a;
 
@@ -530,7 +532,7 @@ Test(broker_recovery, a_context_that_ends_by_itself_again_and_again_takes_them_a
     broker_rig_stop(&rig);
 }
 
-/* The client gets the error of the kernel, if a kernel caused it. */
+/* The client gets the kernel's error, if a kernel caused it. */
 static void expect_refused(int result, int shown) {
     struct runner a, next;
 
@@ -582,7 +584,7 @@ Test(broker_recovery, memory_that_is_not_taken_over_is_the_end_of_all) {
     cr_expect_eq(atomic_load(&rig.worker.restores), 0);
     atomic_store(&rig.worker.fresh, 0);
     broker_rig_kill_worker(&rig);
-    expect_moved(&next, 1); /* with the memory of the second */
+    expect_moved(&next, 1); /* with the second worker's memory */
     let_go(&a);
     let_go(&next);
     broker_rig_stop(&rig);
@@ -618,7 +620,7 @@ Test(broker_recovery, it_can_be_switched_off) {
     broker_rig_stop(&rig);
 }
 
-/* It would look at the old page for ever. */
+/* Otherwise the library would look at the old page for ever. */
 Test(broker_recovery, a_library_that_does_not_know_of_it_is_told_the_end) {
     struct wire_hello h = broker_rig_hello();
     struct runner a;
@@ -749,8 +751,8 @@ Test(broker_recovery, so_often_and_no_more_often) {
     broker_rig_stop(&rig);
 }
 
-/* Jobs that nobody tried to restore are not blamed for starts that fail, but they do not wait for
- * ever. */
+/* Jobs that no worker tried to restore are not blamed for failed starts, but they do not wait
+ * for ever. */
 Test(broker_recovery, starts_that_fail_are_waited_for_and_not_for_ever) {
     struct runner a, b;
 
@@ -790,7 +792,7 @@ Test(broker_recovery, nothing_is_left_of_jobs_that_moved) {
     int before = 0;
 
     broker_rig_start(&rig);
-    for (int i = 1; i <= 4; i++) { /* twice each: more within a minute would come with pauses */
+    for (int i = 1; i <= 4; i++) { /* twice each: more within a minute would cause pauses */
         struct runner a = attach();
 
         for (uint32_t k = 1; k <= 2; k++) {
@@ -807,9 +809,9 @@ Test(broker_recovery, nothing_is_left_of_jobs_that_moved) {
     broker_rig_stop(&rig);
 }
 
-/* ---- a worker that lies ---------------------------------------------------------------------- */
+/* ---- a worker that breaks the protocol ------------------------------------------------------- */
 
-/* It is replaced, and the job goes on with the next. */
+/* Expects that the worker is replaced, and the job continues with the next one. */
 static void expect_replaced_over(struct wire_worker_msg msg, bool asked) {
     struct runner a, b;
 
@@ -850,7 +852,7 @@ Test(broker_recovery, refused_what_it_never_had) {
     expect_replaced_over((struct wire_worker_msg){.kind = WIRE_REFUSED}, false);
 }
 
-/* A client that ends while the worker is asked: its DETACHED counts after the answer alone. */
+/* A client that ends while the worker is asked: only a DETACHED after the answer counts. */
 Test(broker_recovery, detached_a_client_that_ended_before_it_answered) {
     struct wire_worker_msg gone = {.kind = WIRE_DETACHED};
     struct runner a, b;

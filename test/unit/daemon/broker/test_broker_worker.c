@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker's life under the broker: death, silence, nonsense, a device that does not open, and
- * what clients see of each.
+ * The worker's life cycle under the broker: death, silence, invalid messages, a device that does
+ * not open, and the effect of each on clients.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -57,7 +57,7 @@ Test(broker_worker, its_death_is_told_to_every_client_and_wakes_those_who_sleep)
         pages[i] = map_submission(fds[WIRE_FD_SUBMISSION]);
         pthread_create(&sleepers[i], NULL, park, pages[i]);
     }
-    for (int i = 0; i < 3; i++) /* all are parked, or about to be */
+    for (int i = 0; i < 3; i++) /* all are waiting, or about to */
         while (atomic_load(&pages[i]->client_sleeping) == 0)
             usleep(1000);
     broker_rig_kill_worker(&rig);
@@ -78,7 +78,7 @@ Test(broker_worker, nine_deaths_leave_no_descriptors) {
     int before = 0, fds[WIRE_FD_COUNT];
 
     broker_rig_start(&rig);
-    for (int i = 1; i <= 9; i++) { /* the tenth within a minute would come with a pause */
+    for (int i = 1; i <= 9; i++) { /* a tenth restart within a minute would come after a pause */
         int fd = broker_rig_connect(&rig, "job.sock");
 
         broker_rig_attach(fd, fds);
@@ -97,8 +97,8 @@ Test(broker_worker, nine_deaths_leave_no_descriptors) {
 
 #define TIMEOUT_NS 1500000000ull
 
-/* How often the worker was started anew while its heart beat for two seconds: it may have been
- * silent for `timeout_ns` at a time, but then that is in rig.worker.silence_ns. */
+/* The number of restarts while the worker sent heartbeats for two seconds. It may have been
+ * silent for `timeout_ns` at a time, but then rig.worker.silence_ns records that. */
 static int starts_beside_heartbeat(uint64_t timeout_ns) {
     int launches, rests, later;
 
@@ -117,7 +117,7 @@ Test(broker_worker, a_silent_one_is_replaced) {
     int fd, fds[WIRE_FD_COUNT], launches, starts;
 
     broker_rig_start(&rig);
-    do { /* again where the machine was so busy that it was silent */
+    do { /* again if the machine was so busy that the worker was silent */
         rig.server->broker.config.worker_timeout = 60000000000;
         fd = broker_rig_connect(&rig, "job.sock");
         broker_rig_attach(fd, fds);
@@ -142,7 +142,7 @@ Test(broker_worker, one_that_speaks_nonsense_is_replaced) {
     broker_rig_stop(&rig);
 }
 
-/* Job 0 is nobody's, and no job was attached: each of these is a lie. */
+/* Job 0 has no owner, and no job was attached: each of these messages breaks the protocol. */
 static void expect_replaced_after(struct wire_worker_msg msg) {
     int fds[WIRE_FD_COUNT], fd;
 
@@ -226,7 +226,7 @@ Test(broker_worker, a_device_that_does_not_open_is_named_to_clients) {
     rig.config.worker_timeout = 200000000;
     atomic_store(&rig.worker.ready_result, -EIO);
     broker_rig_start(&rig);
-    wait_launches(2); /* the first has said it */
+    wait_launches(2); /* the first worker has reported it */
     expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: device soft cannot be opened: "
                                     "the fan is stuck");
     broker_rig_stop(&rig);
@@ -262,7 +262,7 @@ Test(broker_worker, a_program_that_exits_at_once_is_started_again_with_pauses) {
     rig.config.worker_timeout = 500000000;
     strcpy(rig.config.worker, "/bin/false");
     broker_rig_start_real(&rig);
-    cr_assert(PATIENCE_UNTIL(/* before it has ended nothing is known of it */
+    cr_assert(PATIENCE_UNTIL(/* before its end, nothing is known of the worker */
                              strcmp(refusal().text,
                                     "the GPU worker is not running: it ended with status 1") == 0));
     broker_rig_stop(&rig);
@@ -289,9 +289,9 @@ Test(broker_worker, a_program_that_hangs_does_not_hold_up_the_end) {
     rmdir(rig.dir);
 }
 
-/* ---- ready, and given up --------------------------------------------------------------------- */
+/* ---- readiness, and giving up ---------------------------------------------------------------- */
 
-/* The exit status tells the daemon's starter, because no client could be served. */
+/* The exit status is for the daemon's starter, because no client could be served. */
 Test(broker_worker, a_daemon_that_never_had_a_worker_ends) {
     rig.config.worker_tries = 2;
     atomic_store(&rig.worker.ready_result, -EIO);
@@ -326,7 +326,7 @@ Test(broker_worker, windows_in_which_it_has_something_are_passed_over) {
     broker_rig_stop(&rig);
 }
 
-/* Nothing is promised to clients before the trial is over. */
+/* Clients are offered nothing before the trial job is over. */
 Test(broker_worker, clients_wait_until_it_was_tried) {
     rig.config.worker_timeout = 200000000;
     atomic_store(&rig.worker.trial_silent, 1);
@@ -346,7 +346,7 @@ static void attach_and_leave(void) {
     close(fd);
 }
 
-/* Waiting clients are told at once, whatever their timeout, and so are later ones. */
+/* Waiting clients are refused at once, whatever their timeout, and so are later ones. */
 Test(broker_worker, one_that_does_not_come_back_is_given_up) {
     const char *why = "the GPU worker was given up: device soft cannot be opened: the fan is stuck";
 
@@ -366,7 +366,7 @@ Test(broker_worker, one_that_does_not_come_back_is_given_up) {
     broker_rig_stop(&rig);
 }
 
-/* A shortage in the broker is not the worker's failure, and may be over the next moment. */
+/* A shortage in the broker is not the worker's failure, and may be over soon. */
 Test(broker_worker, a_shortage_of_ours_is_no_reason_to_give_it_up) {
     rig.config.worker_tries = 1;
     rig.config.worker_timeout = 600000000000u;
@@ -382,7 +382,7 @@ Test(broker_worker, a_shortage_of_ours_is_no_reason_to_give_it_up) {
     broker_rig_stop(&rig);
 }
 
-/* Two failures of three, again and again. */
+/* Two failures of three allowed ones, again and again. */
 Test(broker_worker, a_good_run_makes_up_for_failures) {
     rig.config.worker_tries = 3;
     rig.config.worker_timeout = 600000000000u;

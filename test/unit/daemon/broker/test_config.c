@@ -316,7 +316,7 @@ Test(config, what_must_hold_between_options_is_checked) {
     free(text);
 }
 
-/* Each of them would be found only when a job comes, or when no worker gets ready. */
+/* Otherwise the error would show only when a job attaches, or when no worker gets ready. */
 Test(config, sizes_are_held_to_what_memory_is_given_out_in) {
     static const struct {
         const char *name, *value, *error;

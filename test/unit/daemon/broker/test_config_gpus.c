@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sections [gpu N]: what they may have, what each GPU gets of it, and what a reload takes over.
+ * Sections [gpu N]: the options they may contain, the values that each GPU gets, and the values
+ * that a reload applies.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -20,7 +21,8 @@ static struct config config, own;
 static char path[64];
 static char *errors;
 
-/* All of a configuration of this text, with the number of errors; these are in `errors`. */
+/* Loads a whole configuration from this text; returns the number of errors, whose text is in
+ * `errors`. */
 static int load(struct config *c, const char *text) {
     struct config_sources s = {.file = path};
     size_t bytes;
@@ -190,7 +192,7 @@ Test(config_gpus, a_reload_takes_what_can_change_and_names_the_rest) {
     free(notes);
 }
 
-/* The machine's memory is that of all of them. */
+/* All GPUs share the machine's memory. */
 Test(config_gpus, software_gpus_must_fit_into_the_machine_together) {
     struct hostmem m = {
         .ram_bytes = 16 * GIB, .group_ram_bytes = HOSTMEM_NONE, .group_bytes = HOSTMEM_NONE};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several GPUs: which of them a job gets, and that what becomes of one is nothing to the others.
+ * Several GPUs: the choice of a job's GPU, and that one GPU's failure does not affect the others.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static void no_gpus(void) {
     }
 }
 
-/* A job of user `uid` with a reservation of so many bytes; 0: nothing is known of it. */
+/* A job of user `uid` with a reservation of `bytes`; 0: unknown. */
 static struct attachment *put(uint32_t gpu, uid_t uid, uint64_t bytes) {
     struct attachment *a = &jobs[job_count++];
 
@@ -176,7 +176,7 @@ Test(gpus_choice, jobs_are_listed_in_the_order_of_their_numbers) {
     cr_assert_null(gpus_of_process(&gpus, 2, 103));
 }
 
-/* ---- two of them in a broker ----------------------------------------------------------------- */
+/* ---- two GPUs in a broker -------------------------------------------------------------------- */
 
 static struct broker_rig rig;
 
@@ -264,7 +264,7 @@ Test(gpus_rig, there_is_no_third) {
     cr_expect_eq(refusal_of(&h, sizeof(h)).result, -ENODEV);
 }
 
-/* The windows of different workers are not one another's affair. */
+/* The windows of different workers may overlap. */
 Test(gpus_rig, jobs_of_both_have_the_same_addresses) {
     uint32_t gpu;
 
@@ -364,7 +364,7 @@ Test(gpus_rig, a_question_is_answered_by_the_gpu_that_it_names_then_of_the_job_t
     cr_expect_eq(answer_to(1).process_count, 0);
 }
 
-/* ---- getting ready --------------------------------------------------------------------------- */
+/* ---- readiness ------------------------------------------------------------------------------- */
 
 TestSuite(gpus_start, .init = prepare, .fini = end);
 

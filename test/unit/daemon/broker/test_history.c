@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The history by itself: an end that is told reaches the jobs of that user's run alone, and other
- * users do not read how a job was called.
+ * The history: a reported end applies only to the jobs of that user's run, and other users do not
+ * see a job's name.
  */
 #include "daemon/broker/jobs/history.h"
 

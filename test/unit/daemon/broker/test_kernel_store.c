@@ -148,7 +148,7 @@ Test(kernel_store, each_device_has_its_own) {
     cr_assert(exists(""));
 }
 
-/* With several GPUs each kind has a file of its own name, which starts with the profiles of a
+/* With several GPUs, each model has a file of its own name, which starts with the profiles of a
  * single GPU's file; nothing is lost on the way back. */
 Test(kernel_store, with_others_its_file_has_its_name_from_the_first) {
     kernel_store_device(&k, "GPU", 8);
@@ -188,7 +188,7 @@ Test(kernel_store, a_device_may_change_while_the_daemon_runs) {
     cr_assert(known(2, 0));
 }
 
-/* Two names that make one file name: neither is read for the other. */
+/* Two names that map to one file name: neither file is read for the other. */
 Test(kernel_store, names_of_devices_that_look_the_same) {
     kernel_store_device(&k, "GPU 1", 8);
     learn(1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The run directory: whose it must be, what is never replaced in it, and that nothing of ours
- * stays.
+ * The run directory: its required owner, the files that are never replaced in it, and the removal
+ * of our own files.
  */
 #include "daemon/broker/listen.h"
 
@@ -24,7 +24,7 @@ static void begin(void) {
     snprintf(path, sizeof(path), "%s/job.sock", dir);
 }
 
-/* Removes what a failing test leaves as well. */
+/* Also removes the files that a failing test leaves. */
 static void end(void) {
     listen_remove(dir);
     unlink(path);
@@ -97,7 +97,7 @@ Test(listen, a_directory_of_somebody_else_is_refused) {
     cr_expect(strstr(why, "belongs to user 4711, who") && strstr(why, "--run-dir"), "%s", why);
 }
 
-/* A directory of root's is accepted: root may have made it for this daemon. */
+/* A directory owned by root is accepted: root may have made it for this daemon. */
 Test(listen, a_directory_of_root_is_not) {
     if (geteuid() == 0) cr_skip("root's is our own");
     cr_expect_eq(listen_check_dir("/", why, sizeof(why)), 0, "%s", why);

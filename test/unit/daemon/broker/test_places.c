@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places for jobs: beyond max_jobs they wait, in the order of the queue, are shown with a reason,
- * time out, and are ended; users get places in turn; clients that say nothing keep nobody out.
+ * Places for jobs. Beyond max_jobs, jobs wait in the order of the queue, are shown with a reason,
+ * time out, and can be ended. Users get places in turn, and silent clients keep no other client
+ * out.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -41,7 +42,7 @@ static void end(void) {
 
 TestSuite(places, .timeout = 180);
 
-/* As a process of the `salusctl run` with this number. */
+/* Says hello as a process of the `salusctl run` with this number. */
 static int say_hello(uint32_t run) {
     int fd = broker_rig_connect(&rig, "job.sock");
 
@@ -59,7 +60,7 @@ static struct wire_offer hear_offer(int fd) {
     return o;
 }
 
-/* As a client that makes a context: before that it is no job that people are shown. */
+/* Creates a context: before that, the client is not listed as a job. */
 static struct wire_offer hear_offer_and_use(int fd) {
     struct wire_offer o;
 
@@ -96,7 +97,7 @@ static void expect_refused(int fd, int result, const char *text) {
     close(fd);
 }
 
-/* The jobs that there are, as salusctl sees them. */
+/* The number of jobs that salusctl lists. */
 static int list_jobs(void) {
     asker.request = (struct ctl_request){.verb = CTL_V_job_list};
     cr_assert(asker_ask(&asker), "%s", asker.reply.text);
@@ -158,7 +159,7 @@ Test(places, a_wait_for_a_place_ends_at_the_timeout) {
     end();
 }
 
-/* The others may wait for it at a barrier. */
+/* The other processes of its run may wait for it at a barrier. */
 Test(places, a_process_whose_run_has_begun_does_not_wait) {
     begin(2);
     start();
@@ -171,7 +172,7 @@ Test(places, a_process_whose_run_has_begun_does_not_wait) {
     end();
 }
 
-/* One of two gets the place; the other would wait for it. */
+/* One of two runs gets the place; otherwise the other would wait for it. */
 Test(places, of_a_run_that_waits_those_without_a_place_are_refused_when_one_begins) {
     begin(1);
     start();
@@ -186,9 +187,9 @@ Test(places, of_a_run_that_waits_those_without_a_place_are_refused_when_one_begi
     end();
 }
 
-/* ---- those who say nothing ------------------------------------------------------------------- */
+/* ---- silent clients -------------------------------------------------------------------------- */
 
-/* An eighth of 16: they have windows, and say nothing about them. */
+/* An eighth of 16: such clients have windows and have not answered the offer. */
 Test(places, clients_that_do_not_answer_hold_a_part_of_the_places) {
     begin(16);
     start();
@@ -224,7 +225,7 @@ Test(places, a_job_is_held_until_its_client_has_accepted_its_windows) {
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-/* A process of this user that says hello, and ends with this one's word; its pid. */
+/* Starts a process of this user that says hello and exits when *word is set; returns its pid. */
 static pid_t be_another(uid_t uid, int *word) {
     int ends[2];
     pid_t child;
@@ -233,7 +234,7 @@ static pid_t be_another(uid_t uid, int *word) {
     child = fork();
     if (child == 0) {
         char byte;
-        for (int fd = 3; fd < 256; fd++) /* connections of the test's, which it is to end */
+        for (int fd = 3; fd < 256; fd++) /* connections that belong to the test process */
             if (fd != ends[0]) close(fd);
         if (setgid(uid) < 0 || setuid(uid) < 0) _exit(9);
         say_hello(0);
@@ -244,12 +245,13 @@ static pid_t be_another(uid_t uid, int *word) {
     return child;
 }
 
-/* Root has the only place and two more wait; then nobody comes, and is the next. */
+/* Root has the only place and two more of its jobs wait; then user nobody's job comes, and is
+ * next. */
 Test(places, a_user_without_places_goes_before_one_with_some) {
     const struct passwd *nobody = getpwnam("nobody");
     int word, mine[4];
 
-    if (geteuid() != 0 || !nobody) return; /* somebody else cannot be had */
+    if (geteuid() != 0 || !nobody) return; /* the test cannot act as another user */
     begin(2);
     start();
     chmod(rig.dir, 0755);

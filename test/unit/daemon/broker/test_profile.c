@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of profiles: what is learned, what is forgotten, and its text, rightly and wrongly.
+ * The table of program profiles: what it learns and forgets, and its text format, valid and
+ * invalid.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -52,7 +53,7 @@ Test(profile, needs_grow_at_once_and_shrink_slowly) {
 Test(profile, the_table_is_bounded_and_the_oldest_use_goes) {
     for (uint64_t i = 1; i <= PROFILE_MAX; i++)
         learn(1, i, i, 0, 1);
-    learn(1, 1, 1, 0, 1); /* used again: now the second is the oldest */
+    learn(1, 1, 1, 0, 1); /* used again, so that the second profile is the oldest */
     learn(1, PROFILE_MAX + 1, 5, 0, 1);
     cr_assert_eq(p.count, PROFILE_MAX);
     cr_assert_not_null(profile_find(&p, 1, 1));

@@ -18,7 +18,7 @@
 static struct attachments as;
 static struct wire_view view;
 static char somebody;      /* stands for a client */
-static uint64_t unclaimed; /* bytes that a new job could have */
+static uint64_t unclaimed; /* bytes that a new job could get */
 
 static void setup(void) {
     list_init(&as.list);
@@ -41,7 +41,7 @@ static struct attachment *add_job(uid_t uid, pid_t pid, uint64_t memory_bytes) {
     return a;
 }
 
-/* The worker has not answered yet. */
+/* Gives the job a page, while the worker has not answered yet. */
 static void take_page(struct attachment *a) {
     free((void *)a->completion);
     a->completion = NULL;
@@ -55,7 +55,7 @@ static void ask(uid_t uid, pid_t pid) {
     share_fill(&as, uid, pid, DEVICE, unclaimed, &view);
 }
 
-/* It is admitted, and could have so much more. */
+/* Marks the job as admitted; it could get this many bytes more. */
 static void can_have(struct attachment *a, uint64_t bytes) {
     struct wire_completion *page = (struct wire_completion *)a->completion;
     atom_store_relaxed(&page->obtainable.persistent, 1);
@@ -109,7 +109,7 @@ Test(share, what_has_not_begun_or_has_ended_is_no_process) {
     cr_assert_eq(view.process_count, 0);
 }
 
-/* Processes of frameworks that only compile code have no context, and drivers name none of them. */
+/* Processes of frameworks that only compile code have no context, and drivers list none of them. */
 Test(share, who_only_looks_is_no_process) {
     struct attachment *a = add_job(ALICE, 10, 0);
     ask(ALICE, 11);
@@ -119,7 +119,7 @@ Test(share, who_only_looks_is_no_process) {
     cr_assert_eq(view.process_count, 1);
 }
 
-/* In another namespace its number cannot be seen, and two such processes are not one. */
+/* A process in another namespace has no visible number, and two such processes are not one. */
 Test(share, a_process_without_a_number_is_not_listed) {
     can_have(add_job(ALICE, 0, 5), 10);
     can_have(add_job(ALICE, 10, 7), 10);
@@ -129,7 +129,7 @@ Test(share, a_process_without_a_number_is_not_listed) {
     cr_assert_eq(view.used_bytes, 0, "it has the view of nobody's job");
 }
 
-/* A limit of the user's may be shown as the total. */
+/* The total shown may be the user's limit. */
 Test(share, no_more_is_free_than_there_is) {
     can_have(add_job(ALICE, 10, 1), 2 * DEVICE);
     ask(ALICE, 10);
@@ -137,7 +137,7 @@ Test(share, no_more_is_free_than_there_is) {
 }
 
 Test(share, no_more_processes_than_there_is_room_for) {
-    mallopt(M_PERTURB, 0); /* or calloc writes all of each job's megabytes */
+    mallopt(M_PERTURB, 0); /* otherwise calloc writes all of each job's megabytes */
     for (pid_t pid = 1; pid <= (pid_t)WIRE_VIEW_PROCESSES + 3; pid++)
         add_job(ALICE, pid, 1);
     ask(ALICE, 100000);
@@ -155,9 +155,9 @@ Test(share, time_is_that_between_two_looks) {
     cr_assert_eq(l.permille, 250);
     share_take(&l, 7000, 777 + 250);
     cr_assert_eq(l.permille, 0);
-    share_take(&l, 8000, 777 + 250 + 4000); /* on several streams */
+    share_take(&l, 8000, 777 + 250 + 4000); /* sum over several streams */
     cr_assert_eq(l.permille, 1000);
-    share_take(&l, 9000, 5); /* it cannot be */
+    share_take(&l, 9000, 5); /* a counter cannot decrease */
     cr_assert_eq(l.permille, 0);
     share_take(&l, 9000, 6);
     cr_assert_eq(l.permille, 0);
@@ -187,7 +187,7 @@ Test(share, a_look_is_at_every_job) {
     cr_assert_eq(view.busy_permille, 100);
 }
 
-/* ---- what jobs get beside one another -------------------------------------------------------- */
+/* ---- shares of concurrent jobs --------------------------------------------------------------- */
 
 static struct attachment *weighing(uint32_t weight) {
     struct attachment *a = add_job(ALICE, 1, 0);

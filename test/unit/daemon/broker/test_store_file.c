@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A remembered file: where it lies, that it is whole, and what happens to one that is not.
+ * A stored file: its location, that it is written completely, and the handling of a damaged one.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -71,7 +71,7 @@ static void expect(const char *wanted) {
 }
 
 static void run(void) {
-    uv_run(&loop, UV_RUN_DEFAULT); /* until no timer and no writing is left */
+    uv_run(&loop, UV_RUN_DEFAULT); /* runs until there is no timer and no write left */
 }
 
 Test(store_file, what_changed_is_written_once) {
@@ -89,10 +89,10 @@ Test(store_file, what_changed_is_written_once) {
     expect("three");
 }
 
-/* ---- while it is being written ----------------------------------------------------------------
- */
+/* ---- during a write
+ * --------------------------------------------------------------------------- */
 
-/* The pool's only thread, kept busy, so that a writing that was begun does not end. */
+/* Keeps the pool's only thread busy, so that a write that has begun does not end. */
 static sem_t held;
 static uv_work_t holder;
 
