@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The changes of an environment, written for a shell or ended by NULs.
+ * The changes of an environment, written for a shell or terminated by NULs.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salusctl in this process against a broker in this process: what it prints, and its exit status in
- * every case that can be brought about.
+ * salusctl in this process against a broker in this process: its output, and its exit status in
+ * every case that a test can produce.
  */
 #include <cjson/cJSON.h>
 #include <criterion/criterion.h>
@@ -127,7 +127,7 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     EXPECT(2, "", "salusctl: run: unknown option --nmae; options of the command come after '--'\n");
 }
 
-/* One line, whether the failure shows at the end or before. */
+/* Expects one line of error, whether the failure shows at the end or before. */
 static void expect_full(const char *const *words) {
     char *argv[8], *err;
     int argc = 0;
@@ -171,7 +171,7 @@ Test(ctl_cli, help_names_every_verb) {
     cr_assert_null(strstr(clirun_out, "history list"), "its name is shorter");
 }
 
-/* A command after it, or its option, is not run. */
+/* A command or an option before --help is not executed. */
 Test(ctl_cli, help_is_where_people_ask_for_it) {
     char *help;
 
@@ -262,7 +262,8 @@ Test(ctl_cli, no_daemon_is_exit_3_with_what_to_do) {
            "/nonexistent', or use 'salusctl run --private'\n");
 }
 
-/* Only the system's is systemd's; what needs no daemon is what would indeed go without. */
+/* Only the system's daemon belongs to systemd. The advice names only commands that do work
+ * without a daemon. */
 Test(ctl_cli, advice_goes_by_whose_daemon_it_is) {
     struct cli c = {.run_dir = CLI_RUN_DIR, .configured = true};
     char advice[ADVICE_BYTES];
@@ -289,11 +290,11 @@ Test(ctl_cli, version_needs_no_daemon) {
 }
 
 static char fake_dir[64], lib_dir[64];
-static unsigned answer_after_ms; /* the fake daemon */
+static unsigned answer_after_ms; /* settings of the fake daemon */
 
 static void fake_daemon(const char *reply, size_t n);
 
-/* As one who may not open its socket, and when it answers nonsense. */
+/* As a user who may not open the socket, and when the daemon's answer is invalid. */
 Test(ctl_cli, version_says_what_it_could_not_ask) {
     char why[256];
 
@@ -364,7 +365,7 @@ Test(ctl_cli, a_daemon_that_does_not_answer_is_exit_124) {
     expect_ending(124, "/ctl.sock did not answer within 0.2 s; see the log of that salusd\n");
 }
 
-/* On a busy machine, say. What the job is to be told depends on the answer. */
+/* A busy machine may cause that. The job's environment depends on the answer. */
 Test(ctl_cli, a_daemon_that_is_late_is_waited_for) {
     static const char reply[] = "\x83\xa2ok\xc3\xa4next\x00\xa5items\x91\x81\xa6"
                                 "device\xa4soft";
@@ -376,7 +377,7 @@ Test(ctl_cli, a_daemon_that_is_late_is_waited_for) {
     cr_assert(environment_on_software_gpu(&c));
 }
 
-/* Answers one question on job.sock; of the control socket there is nothing. */
+/* Answers one question on job.sock; does not serve the control socket. */
 static pid_t fake_job_socket(uint32_t library_capability) {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -402,7 +403,7 @@ static pid_t fake_job_socket(uint32_t library_capability) {
     return child;
 }
 
-/* The control socket is its group's. */
+/* Only the control socket's group may use that socket. */
 Test(ctl_cli, who_may_only_run_jobs_learns_of_the_device_too) {
     for (uint32_t capability = 0; capability <= 130; capability += 130) {
         struct cli c = {.timeout_ms = 60000};
@@ -595,7 +596,7 @@ Test(ctl_cli_daemon, a_long_list_comes_in_parts) {
     enum { JOBS = 63 };
     int socks[JOBS], fds[WIRE_FD_COUNT];
 
-    atomic_store(&rig.worker.keep, 1); /* ended ones stay in the list as well */
+    atomic_store(&rig.worker.keep, 1); /* ended jobs stay in the list as well */
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < JOBS; i++) {
             socks[i] = broker_rig_connect(&rig, "job.sock");
@@ -605,7 +606,8 @@ Test(ctl_cli_daemon, a_long_list_comes_in_parts) {
         }
         for (int i = 0; i < JOBS; i++)
             close(socks[i]);
-        cr_assert(PATIENCE_UNTIL(jobs_running() == 0)); /* or there were more than max_jobs */
+        /* otherwise there would be more than max_jobs */
+        cr_assert(PATIENCE_UNTIL(jobs_running() == 0));
     }
     CTL("job", "list", "--json");
     cr_assert_eq(clirun_status, 0, "%s", clirun_err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salusctl doctor`: each part of an installation right and wrong, and what a program was refused.
+ * `salusctl doctor`: each part of an installation, working and broken, and refusals that a program
+ * got.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -24,7 +25,7 @@ static struct broker_rig rig;
 static char dir[64];
 static struct findings found;
 
-/* Below the directory; static. */
+/* A path in the directory, in static memory. */
 static const char *in_dir(const char *name) {
     static char path[256];
 
@@ -69,7 +70,7 @@ static void teardown(void) {
 TestSuite(ctl_doctor, .init = make_dir, .fini = remove_dir, .timeout = 180);
 TestSuite(ctl_doctor_daemon, .init = setup, .fini = teardown, .timeout = 180);
 
-/* The first line of `what` that has this part in it; NULL. */
+/* The first finding of this kind whose text contains `part`; NULL: none. */
 static const struct finding *line(const char *what, const char *part) {
     for (int i = 0; i < found.count; i++)
         if (strcmp(found.items[i].what, what) == 0 && strstr(found.items[i].text, part))
@@ -219,7 +220,7 @@ Test(ctl_doctor, an_allocator_that_lends_memory_is_recommended_with_what_it_cost
         cr_assert_null(strstr(found.items[i].text, "cudaMallocAsync"), "it is not set unasked");
 }
 
-/* ---- what a program was refused -------------------------------------------------------------- */
+/* ---- refusals that a program got ------------------------------------------------------------- */
 
 static struct refused_list list;
 

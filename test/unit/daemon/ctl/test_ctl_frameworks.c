@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The variables that `run` sets for frameworks when the user has set some, and the file of messages
- * already shown in homes of all kinds.
+ * already shown, in home directories of all kinds.
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -107,7 +107,7 @@ static void remove_dir(void) {
     cr_assert_eq(system(command), 0);
 }
 
-/* Below the directory, with folders; static. */
+/* A path in the directory, with its folders created, in static memory. */
 static const char *in_dir(const char *name) {
     static char path[128];
 
@@ -181,7 +181,7 @@ Test(ctl_frameworks_programs, a_library_is_loaded_behind_those_of_the_user) {
     unsetenv("SALUS_LIB_DIR");
 }
 
-/* ---- what was said --------------------------------------------------------------------------- */
+/* ---- messages already shown ------------------------------------------------------------------ */
 
 TestSuite(ctl_said, .init = make_dir, .fini = remove_dir, .timeout = 180);
 
@@ -222,8 +222,7 @@ Test(ctl_said, where_nothing_can_be_kept_it_is_new_each_time) {
     cr_assert(said_is_new(much));
 }
 
-/* Neither read nor written is what a link leads to, what others could have changed, and what is no
- * file. */
+/* Links, files that other users could have changed, and non-files are neither read nor written. */
 Test(ctl_said, a_hostile_home_leads_nowhere) {
     char target[128];
     struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * LD_PRELOAD and ASAN_OPTIONS beside what the user has there.
+ * LD_PRELOAD and ASAN_OPTIONS, combined with the user's values.
  */
 #include "daemon/ctl/environment/preload.h"
 

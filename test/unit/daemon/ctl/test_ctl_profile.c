@@ -40,7 +40,7 @@ static void put(const char *text) {
     fclose(f);
 }
 
-/* Expects the output, which begins with the file's name, to go on with `rest`. */
+/* Expects output that begins with the file's name and continues with `rest`. */
 static void expect_of(const char *path, const char *rest) {
     cr_assert_eq(clirun_status, 0, "%s", clirun_err);
     cr_assert_eq(strncmp(clirun_out, path, strlen(path)), 0, "%s", clirun_out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shares of jobs between two looks, and the workload that a recording makes of them. Pure.
+ * The shares of jobs between two samples, and the workload made from a recording. Pure functions.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -16,8 +16,8 @@ static struct ctl_job jobs[2][4];
 static struct ctl_gpu gpus[2];
 static struct top_view before, now;
 
-/* Four jobs: two in lane 0 with weights 3 and 1, one alone in lane 1, one that waits; a second lies
- * between the looks. */
+/* Four jobs: two in lane 0 with weights 3 and 1, one alone in lane 1, one that waits; the
+ * samples are a second apart. */
 static void setup(void) {
     for (int look = 0; look < 2; look++)
         for (int i = 0; i < 4; i++) {
@@ -178,7 +178,7 @@ Test(top, lines_are_cut_to_the_width) {
     free(text);
 }
 
-/* A name is cut before its tag; what the job runs for long is said beside it. */
+/* The name is truncated before its tag; a long-running operation is shown beside it. */
 Test(top, a_job_that_is_not_computed_says_so_in_its_line) {
     char *text;
     size_t n;
@@ -268,7 +268,7 @@ Test(recording, the_end_counts_and_what_it_lacks_was_seen_before) {
     a.planned_iterations = 78;
     recording_see(&recording, &a);
     recording_see_ended(&recording, &e);
-    a.iterations = 5; /* an older look that comes late */
+    a.iterations = 5; /* an older sample that arrives late */
     recording_see(&recording, &a);
     cr_assert_str_eq(written(0),
                      "# recorded by salusctl\n"
@@ -319,7 +319,8 @@ Test(recording, requests_have_their_time_to_think) {
 
     strcpy(a.boundaries, "idle gaps");
     a.waited_ns = 1000000000;
-    a.demand_milli = a.iteration_milli = 100; /* it thinks, and does not take longer */
+    /* thinks 900 ms, which does not lengthen the iteration */
+    a.demand_milli = a.iteration_milli = 100;
     recording_see(&recording, &a);
     cr_assert_not_null(strstr(written(11000000000), " iteration=100ms think=200ms hint=none\n"),
                        "%s", text);
@@ -328,7 +329,7 @@ Test(recording, requests_have_their_time_to_think) {
 Test(recording, the_host_before_iterations_is_no_request) {
     struct ctl_job a = job(1, "a", 0);
 
-    a.demand_milli = 100; /* 100 ms of the device in a second, of which an iteration is 200 ms */
+    a.demand_milli = 100; /* uses 100 ms of the device per second; an iteration is 200 ms */
     a.iteration_milli = 500;
     recording_see(&recording, &a);
     cr_assert_not_null(strstr(written(0), " iteration=200ms demand=0.500 host=800ms hint=none\n"),

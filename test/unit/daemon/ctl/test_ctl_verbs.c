@@ -58,7 +58,7 @@ static int lines_out(void) {
     return n;
 }
 
-/* Checks presence and number in tables that grow with daemon/policy/policies.def. */
+/* Checks presence and number only, because the tables grow with daemon/policy/policies.def. */
 Test(ctl_verbs, policies_are_listed_shown_and_set) {
     int policies = 0;
 
@@ -213,7 +213,7 @@ static void *leave_soon(void *arg) {
     return NULL;
 }
 
-/* While the job leaves. */
+/* Waits while the job leaves. */
 static void wait_for_job(unsigned id) {
     char text[16];
     pthread_t t;
@@ -231,7 +231,7 @@ Test(ctl_verbs, wait_ends_when_the_job_has) {
     CTL("job", "wait", "9");
     EXPECT(4, "", "salusctl: job 9: no such job; see 'salusctl job list'\n");
     wait_for_job(id);
-    while (clirun_status == 4) { /* it had left before we asked: with another one, then */
+    while (clirun_status == 4) { /* the job had left before we asked: tries with another one */
         fdutil_close(&job_fd);
         job_fd = broker_rig_connect(&rig, "job.sock");
         id = broker_rig_attach(job_fd, fds).job_id;
@@ -242,7 +242,7 @@ Test(ctl_verbs, wait_ends_when_the_job_has) {
 
 /* ---- lanes and history ----------------------------------------------------------------------- */
 
-/* The job in lane 0 of two, with the turn. */
+/* Puts the job into lane 0 of two, with the turn. */
 static void fill_lanes(void) {
     struct wire_board *b = rig.worker.board;
     struct wire_stats *st = &rig.worker.page->stats;
@@ -343,7 +343,7 @@ static void *leave_recorded(void *path) {
     return NULL;
 }
 
-/* The job may leave before the recording looks at it: its peaks are in the history as well. */
+/* The job may leave before the recording samples it: its peaks are in the history as well. */
 Test(ctl_verbs, a_recording_is_a_workload) {
     char path[128];
     pthread_t t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that salusctl writes: what a failure leaves of them, and a limit of their size.
+ * Files that salusctl writes: the state after a failure, and a limit of their size.
  */
 #include "daemon/ctl/files/output_file.h"
 
@@ -74,7 +74,7 @@ Test(output_file, a_new_one_goes_with_its_failure) {
     cr_expect_neq(access(path, F_OK), 0);
 }
 
-/* It is untouched until there is something to write. */
+/* The old file stays untouched until there is output to write. */
 Test(output_file, an_old_one_stays_as_it_is) {
     make_old();
     cr_assert_eq(output_file_open(&c, &o, path, 0666), CLI_OK);
@@ -109,7 +109,7 @@ Test(output_file, a_device_is_no_file_of_ours) {
     cr_expect_eq(output_file_write(&c, &o, "text", 4), CLI_FAILED);
     cr_expect_str_eq(words(), "salusctl: /dev/full: No space left on device\n");
     cr_expect_not(o.made);
-    output_file_close(&o, true); /* a failure of the test shall cost nobody the device */
+    output_file_close(&o, true); /* a failed test must not leave the device full */
 }
 
 Test(output_file, a_pipe_is_written_to) {
@@ -130,7 +130,7 @@ Test(output_file, what_cannot_be_opened_is_said) {
     cr_expect_str_eq(words(), "salusctl: /nonexistent/x: No such file or directory\n");
 }
 
-/* As root, who may do everything, the test asks as another user. */
+/* Root may write anywhere, so a test run by root acts as another user. */
 Test(output_file, a_directory_that_is_read_only_denies_permission) {
     char expected[128];
 

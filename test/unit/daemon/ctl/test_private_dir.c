@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Directories of private daemons: held as long as anybody uses them, swept up afterwards, and
- * nothing of others with them.
+ * Directories of private daemons: locked while in use and removed afterwards; other users'
+ * directories stay.
  */
 #include "daemon/ctl/run/private_dir.h"
 
@@ -63,7 +63,8 @@ Test(private_dir, it_is_removed_with_what_a_daemon_leaves) {
     fdutil_close(&hold);
 }
 
-/* By this process, and by a child that inherited it after its parent let go. */
+/* Locked by this process, and then by a child that inherited the lock after its parent released
+ * it. */
 Test(private_dir, what_is_held_is_not_swept) {
     char dir[PRIVATE_DIR_BYTES], byte;
     int hold, ends[2];
@@ -98,7 +99,9 @@ static const char *make(const char *name, mode_t mode) {
 Test(private_dir, what_is_none_of_ours_stays) {
     char link[128], path[128];
 
-    make("salus-aaaaaa", 0700); /* somebody's, that is just being made or looks alike */
+    /* directories of other users, of which one is just being created and others have similar
+     * names */
+    make("salus-aaaaaa", 0700);
     touch(make("salus-bbbbbbb", 0700), "salusd.lock");
     touch(make("salus-ccc-cc", 0700), "salusd.lock");
     touch(make("salus-dddddd", 0755), "salusd.lock");
@@ -115,7 +118,7 @@ Test(private_dir, what_is_none_of_ours_stays) {
     }
 }
 
-/* A file of the user's own that he put there is not ours to remove. */
+/* Files that the user put there are not removed. */
 Test(private_dir, what_else_is_in_it_stays) {
     char dir[PRIVATE_DIR_BYTES], path[128];
     int hold;
@@ -130,7 +133,7 @@ Test(private_dir, what_else_is_in_it_stays) {
     rmdir(dir);
 }
 
-/* A directory whose daemon is of a release that holds only its own lock. */
+/* A directory whose daemon is of a release that locks only its own lock file. */
 Test(private_dir, a_daemons_lock_is_enough) {
     char path[160];
     const char *dir = make("salus-ffffff", 0700);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Directories for the time of a command: which one is taken, and what is said where none is.
+ * Temporary directories for a command: which one is chosen, and the message when there is none.
  */
 #include "daemon/ctl/files/temporary.h"
 
@@ -48,7 +48,7 @@ Test(temporary, the_first_is_taken) {
     cr_assert_str_eq(found(TEMPORARY_FILE), "/tmp");
 }
 
-/* Not even root can make a file in /proc, though it has the modes for it. */
+/* Not even root can create a file in /proc, although its mode allows it. */
 Test(temporary, one_that_cannot_be_used_is_passed_over) {
     static const char *const bad[] = {"",      "relative",    "/nonexistent/x",
                                       "/proc", "/etc/passwd", "/proc/self"};
@@ -82,7 +82,7 @@ Test(temporary, slashes_at_the_end_do_not_count) {
     cr_assert_str_eq(found(TEMPORARY_RUN), runtime);
 }
 
-/* A limit on files' sizes is what a full disk is, for a test that may mount nothing. */
+/* A limit on file sizes acts like a full disk, for a test that cannot mount one. */
 Test(temporary, where_nothing_can_be_written_each_is_named) {
     struct rlimit none = {0, RLIM_INFINITY}, before;
     struct sigaction action;
