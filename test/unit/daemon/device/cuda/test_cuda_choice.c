@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The choice of one of the driver's devices: by number, by index, by the beginning of a UUID; and
- * the errors for none and for more than one.
+ * Choosing one of the driver's devices: by number, by index, by the beginning of a UUID; and the
+ * errors for no match and for several.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words or events: which of them a trial at start finds, that nothing is left of it, and that it
- * ends also where nothing moves.
+ * Fences or events: the choice that a trial at start makes, that the trial leaves nothing behind,
+ * and that it ends even if the GPU makes no progress.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static uint32_t call_of(const char *name) {
     return call;
 }
 
-/* With calls of this name that come late, or fail. */
+/* Calls of this name are delayed, or fail. */
 static void open_with(enum dev_completion way, const char *name, int result, bool stepping) {
     cuda_rig_load(&rig, true);
     rig.config.completion = way;
@@ -32,7 +32,7 @@ static void open_with(enum dev_completion way, const char *name, int result, boo
     rig.faulty->set(NULL);
 }
 
-/* How an operation is learnt to be complete: by words, not by events. */
+/* True if completion is detected by fences, not by events. */
 static bool has_words(void) {
     struct rig_space space;
     struct dev_queue *queue;
@@ -53,7 +53,7 @@ static bool has_words(void) {
     return words;
 }
 
-/* Each on a driver where what was not said is sooner. */
+/* Each way is requested on a driver where the other one is faster. */
 Test(cuda_completion, as_it_was_said) {
     open_with(DEV_COMPLETION_WORDS, "cuStreamWriteValue64_v2", 0, false);
     cr_expect(has_words());
@@ -77,7 +77,7 @@ Test(cuda_completion, what_works) {
     cr_expect(has_words());
 }
 
-/* A word that never comes would be waited for for ever. */
+/* Without a limit, the device would wait for the fence for ever. */
 Test(cuda_completion, a_gpu_that_stands_still_holds_nobody_up) {
     uint64_t begin_ns = fdutil_now_ns();
     open_with(DEV_COMPLETION_AUTO, NULL, 0, true);

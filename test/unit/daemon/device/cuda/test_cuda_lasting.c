@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the real driver's device that outlives its process: the context is lost, everything of
- * the fake driver's goes, and another device is opened on the descriptors that were kept.
+ * Memory of the real driver's device that outlives its process: the context is lost, all of the
+ * fake driver's objects are freed, and another device is opened on the kept descriptors.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static void teardown(void) {
 
 TestSuite(cuda_lasting, .init = setup, .fini = teardown);
 
-/* The space's host window stays as it is: it is the client's. */
+/* The space's host window stays, because the client owns it. */
 static void die_to(const struct fake_options *options) {
     cr_assert_eq(cuda_rig_die(&rig, options), 0);
     munmap(space.host, RIG_HOST);
@@ -107,7 +107,7 @@ Test(cuda_lasting, what_is_adopted_is_as_it_was) {
     hide(again, 0);
 }
 
-/* There may be forty thousand. What the worker fills or copies it gets to see then. */
+/* There may be forty thousand chunks. The worker sees errors when it fills or copies them. */
 Test(cuda_lasting, what_is_adopted_takes_one_call) {
     static uint8_t bytes[RIG_GRANULE];
     struct dev_chunk *chunks[2], *again[2];
@@ -129,8 +129,8 @@ Test(cuda_lasting, what_is_adopted_takes_one_call) {
     hide(again[1], 1);
 }
 
-/* A chunk that no client adopted reads as zeros for its next owner, and no memory is allocated
- * while there is one. */
+/* A chunk that no client adopted reads as zeros for its next owner; it is reused before memory
+ * is allocated. */
 Test(cuda_lasting, what_nobody_adopted_is_anybodys_and_zero) {
     struct dev_chunk *chunks[RIG_CHUNKS], *again;
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 4, chunks), 0);
@@ -155,7 +155,7 @@ Test(cuda_lasting, what_nobody_adopted_is_anybodys_and_zero) {
     hide(again, 0);
 }
 
-/* Two jobs' records name it, one of which is wrong: the other may still have it. */
+/* Two jobs' records name the chunk, one of them wrongly: the other job may still adopt it. */
 Test(cuda_lasting, what_is_given_back_before_all_are_there_stays_as_it_was) {
     struct dev_chunk *chunk;
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 1, &chunk), 0);
@@ -176,7 +176,7 @@ Test(cuda_lasting, what_is_given_back_before_all_are_there_stays_as_it_was) {
     hide(chunk, 0);
 }
 
-/* It dies a second time, with what the second has made and what it took. */
+/* The device dies a second time, with chunks that it made and chunks that it adopted. */
 Test(cuda_lasting, it_goes_on_through_several_deaths) {
     struct dev_chunk *a, *b;
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 1, &a), 0);
@@ -202,15 +202,16 @@ Test(cuda_lasting, it_goes_on_through_several_deaths) {
 
 /* ---- clears ---------------------------------------------------------------------------------- */
 
-/* They open a device of their own: what a suite begins with is begun with whatever a test says. */
+/* These tests open their own device, because the suite's setup is the same for all tests. */
 TestSuite(cuda_clears, .fini = teardown);
 
-/* Nobody came to see what was in it before: neither does the one who goes on with it. */
+/* No client could read the chunk's old contents before, so its next owner must not read them
+ * either. */
 Test(cuda_clears, a_clear_that_never_ended_is_done_again) {
     struct dev_chunk *chunk;
     open_with(&stepping);
     cr_assert_eq(rig.ops->chunk_create(rig.dev, &chunk), 0);
-    show(chunk, 0); /* the clear was begun, and no stream has moved */
+    show(chunk, 0); /* the clear has been queued, and no stream has run */
     uint64_t id = id_of(chunk);
     die_to(&stepping);
     cr_assert_eq(adopt(id, &chunk), 0);
@@ -219,7 +220,7 @@ Test(cuda_clears, a_clear_that_never_ended_is_done_again) {
     hide(chunk, 0);
 }
 
-/* The worker never looked whether the clear was complete; kernels that it was before have run. */
+/* The worker never saw the clear complete, but kernels that came after it have run. */
 Test(cuda_clears, a_clear_that_nobody_saw_ending_is_not_done_again) {
     struct dev_chunk *chunk;
     open_with(&stepping);
@@ -236,7 +237,7 @@ Test(cuda_clears, a_clear_that_nobody_saw_ending_is_not_done_again) {
     hide(chunk, 0);
 }
 
-/* A later process's clears are none of those that were complete before. */
+/* A later process's clears are not mistaken for those that completed before. */
 Test(cuda_clears, clears_of_two_processes_are_told_apart) {
     struct dev_chunk *chunk;
     open_with(&stepping);
@@ -256,7 +257,7 @@ Test(cuda_clears, clears_of_two_processes_are_told_apart) {
     hide(chunk, 0);
 }
 
-/* A chunk that was loaded or cleared at once belongs to its owner from then on. */
+/* A chunk that was loaded or cleared synchronously belongs to its owner from then on. */
 Test(cuda_lasting, what_was_filled_at_once_is_its_own) {
     static uint8_t host[RIG_GRANULE];
     struct dev_chunk *a, *b, *c;
@@ -282,7 +283,7 @@ Test(cuda_lasting, what_was_filled_at_once_is_its_own) {
     hide(c, 2);
 }
 
-/* ---- what is not kept ------------------------------------------------------------------------ */
+/* ---- memory that is not kept ----------------------------------------------------------------- */
 
 Test(cuda_lasting, what_nobody_keeps_says_so) {
     struct dev_chunk *chunk, *other;
@@ -302,7 +303,7 @@ Test(cuda_lasting, what_nobody_keeps_says_so) {
     hide(other, 0);
 }
 
-/* A descriptor that is none of the driver's takes its own chunk along, and no other. */
+/* A descriptor that the driver cannot import costs its own chunk only. */
 Test(cuda_lasting, what_cannot_be_taken_is_made_anew) {
     struct dev_chunk *chunks[2], *again;
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 2, chunks), 0);
@@ -368,7 +369,7 @@ Test(cuda_lasting, memory_of_another_device_is_refused) {
     close(grows);
 }
 
-/* A GPU whose memory is all somebody's, kept for who comes next. */
+/* A GPU whose whole memory is kept for the next worker. */
 Test(cuda_lasting, a_full_gpu_is_opened_on_what_it_was) {
     struct dev_chunk *chunk;
     cr_assert_eq(cuda_rig_map(&rig, &space, 0, 1, &chunk), 0);

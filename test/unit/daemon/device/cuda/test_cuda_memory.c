@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory on the real driver's device: chunks under CUDA's rules, spaces wherever the driver has
- * room, host windows that are shown piece by piece, peeks. What the driver would refuse is a misuse
- * that the fake one tells of in the end.
+ * Memory on the real driver's device: chunks under CUDA's rules, spaces at addresses that the
+ * driver chooses, host windows that are registered piece by piece, and peeks. Calls that a driver
+ * would reject are misuses, which the fake driver reports at the end.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -156,7 +156,7 @@ Test(cuda_memory, places_that_are_taken_or_are_not) {
     cr_assert_eq(rig.ops->chunk_map(s.space, base + 5, &more, 1), -EINVAL);
     cr_assert_eq(rig.ops->chunk_map(s.space, base + RIG_ALLOC, &more, 1), -EINVAL);
     cr_assert_eq(rig.ops->chunk_unmap(s.space, base + 2 * RIG_GRANULE, 2), -ENOENT);
-    cuda_rig_words(base + 2 * RIG_GRANULE)[0] = 1; /* it is there still */
+    cuda_rig_words(base + 2 * RIG_GRANULE)[0] = 1; /* it still exists */
     cr_assert_eq(rig.ops->chunk_unmap(s.space, base, 3), 0);
     cr_assert_eq(rig.ops->chunk_unmap(s.space, base, 1), -ENOENT);
     cuda_rig_space_end(&rig, &s);
@@ -196,7 +196,8 @@ Test(cuda_memory, whole_chunks_are_copied_saved_loaded_cleared) {
     close_all();
 }
 
-/* Streams move by nothing but who waits for them: a call that did not wait would be seen. */
+/* The fake's streams run only when a caller waits for them, so a call that does not wait is
+ * detected. */
 Test(cuda_memory, whole_chunks_are_done_when_the_call_is) {
     struct dev_chunk *a;
     static uint8_t host[RIG_GRANULE];
@@ -210,7 +211,7 @@ Test(cuda_memory, whole_chunks_are_done_when_the_call_is) {
     close_all();
 }
 
-/* Copies of whole chunks come behind the clear of what they touch, which nobody waited for. */
+/* Copies of whole chunks come after the pending clear of those chunks. */
 Test(cuda_memory, whole_chunks_are_zero_for_who_copies_them) {
     struct rig_space s;
     struct dev_chunk *a, *b;
@@ -237,7 +238,7 @@ Test(cuda_memory, whole_chunks_are_zero_for_who_copies_them) {
     close_all();
 }
 
-/* A chunk that two clients see reads as zeros for both, whichever it was cleared for. */
+/* A chunk that two clients map reads as zeros for both, whichever client it was cleared for. */
 Test(cuda_memory, a_chunk_is_zero_for_whom_it_is_shown_to_next) {
     struct rig_space a, b;
     struct dev_chunk *chunk;

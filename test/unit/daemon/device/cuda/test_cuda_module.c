@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Modules on the real driver's device: images of one part and of several, kernels and what is said
- * of them, variables that lie outside the windows.
+ * Modules on the real driver's device: images with one part and with several, kernels and their
+ * attributes, and variables outside the windows.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static struct dev_module *loaded(const char *image) {
 
 TestSuite(cuda_module, .init = open_all, .fini = close_all);
 
-/* Text of any length, with nothing behind it: the copy that the driver is given ends. */
+/* The text has any length and no terminator: the copy for the driver is terminated. */
 Test(cuda_module, text_is_ended_for_the_driver) {
     size_t bytes = strlen(RIG_IMAGE);
     char *image = malloc(bytes);
@@ -75,7 +75,8 @@ Test(cuda_module, what_is_said_of_a_kernel) {
     devmodule_unload(rig.ops, m);
 }
 
-/* The driver counts what lies together, and shared memory is allowed before it is asked. */
+/* The driver counts the clusters that fit, and shared memory must be allowed before the
+ * question. */
 Test(cuda_module, clusters_are_the_drivers_to_count) {
     struct dev_module *m = loaded(RIG_IMAGE);
     struct dev_func_info info;
@@ -149,7 +150,7 @@ Test(cuda_module, several_fatbins_are_linked_code_and_its_units) {
     cr_assert_eq(rig.fake->left().modules, 0);
 }
 
-/* A unit of PTX alone, as it is written where a program links. */
+/* A unit of PTX only, as nvcc writes it for linking. */
 static size_t add_ptx(unsigned char *at, const char *text) {
     unsigned char entry[64] = {1, 0, 1, 1, 64};
     size_t bytes = add_fatbin(at, "");

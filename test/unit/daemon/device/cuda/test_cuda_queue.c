@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Queues of the real driver's device: order, depth, levels, cancellation, what is not there, and
- * the context's end; streams move when the test says so.
+ * Queues of the real driver's device: order, depth, levels, cancellation, missing objects, and the
+ * context's end; streams run when the test says so.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define DEPTH 64u /* QUEUE_DEPTH */
 #define MANY 100u
 
-/* Streams as they are made: two of chunks, of peeks, then of queues. */
+/* Streams in the order of creation: two for chunks, one for peeks, then the queues'. */
 #define CLEARING 1u
 #define FIRST_STREAM 3u
 
@@ -76,7 +76,7 @@ static void close_all(void) {
     cuda_rig_space_end(&rig, &space);
     cuda_rig_close(&rig);
     if (!lost) cr_assert_str_eq(cuda_rig_complaint(&rig), "");
-    rig.fake->start(&(struct fake_options){0}); /* memory that could not be given back */
+    rig.fake->start(&(struct fake_options){0}); /* memory that could not be freed */
 }
 
 static uint64_t base(void) {
@@ -96,7 +96,7 @@ TestSuite(cuda_queue, .init = open_stepping, .fini = close_all);
 TestSuite(cuda_events, .init = open_events, .fini = close_all);
 TestSuite(cuda_faulty, .init = open_faulty, .fini = close_all);
 
-/* By words, and by events. */
+/* Runs the test with fences, and with events. */
 #define BOTH(name)            \
     static void name(void);   \
     Test(cuda_queue, name) {  \
@@ -174,7 +174,7 @@ BOTH(order_is_kept_from_level_to_level) {
     rig.ops->shares->queue_level(queue, 0);
     append(4);
     cr_assert_not(rig.fake->step(FIRST_STREAM + 1), "it waits");
-    for (bool more = true; more;) { /* the later stream whenever it can */
+    for (bool more = true; more;) { /* runs the later stream whenever possible */
         more = rig.fake->step(FIRST_STREAM + 1);
         if (!more) more = rig.fake->step(FIRST_STREAM);
     }
@@ -202,7 +202,7 @@ BOTH(level_1_is_above_every_job_s_priority) {
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* A launch by itself: on how much of the device it ran. */
+/* A single launch: returns the part of the device on which it ran. */
 static struct fake_ran share_of(struct dev_queue *q) {
     static struct fake_ran ran[4096];
     cuda_rig_launch(&rig, q, func("append"), &ops[0], 16, (uint64_t[]){base(), 1});
@@ -253,7 +253,7 @@ BOTH(order_is_kept_from_share_to_share) {
         rig.ops->shares->queue_share(queue, shares[i]);
         append(2 * i), append(2 * i + 1);
     }
-    for (bool more = true; more;) { /* the latest stream whenever it can */
+    for (bool more = true; more;) { /* runs the latest stream whenever possible */
         more = rig.fake->step(FIRST_STREAM + 2);
         if (!more) more = rig.fake->step(FIRST_STREAM + 1);
         if (!more) more = rig.fake->step(FIRST_STREAM);
@@ -264,7 +264,8 @@ BOTH(order_is_kept_from_share_to_share) {
         cr_assert_eq(list[i + 1], i + 1);
 }
 
-/* Two halves of a device are not the same half, and whoever leaves one leaves it to others. */
+/* Two halves of a device are different halves, and a queue that gives up its part leaves it to
+ * others. */
 BOTH(two_shares_are_beside_each_other_where_they_fit) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
     uint64_t first = share_asked(queue, 48).green;
@@ -324,7 +325,8 @@ BOTH(what_is_not_backed_fails_in_its_turn) {
     cr_assert_eq(rig.ops->driver->lost(rig.dev), 0);
 }
 
-/* A client that polls the last write would take it for the sign that everything before is done. */
+/* A client that polls the last write would take it as the sign that all earlier operations are
+ * complete. */
 BOTH(nothing_runs_behind_what_failed) {
     cuda_rig_fill(&rig, queue, &ops[0], base() + 4 * RIG_GRANULE, 1, 4);
     for (uint32_t i = 1; i < MANY; i++) /* also operations that the driver would not have yet */
@@ -557,8 +559,8 @@ static uint64_t distance(uint64_t a, uint64_t b) {
     return a > b ? a - b : b - a;
 }
 
-/* Returns a time that the device's clock cannot have reached yet. The opening lies between two
- * readings of our clock. */
+/* Returns a time that the device's clock cannot have reached yet. The device was opened between
+ * two readings of our clock. */
 static uint64_t soon(void) {
     return CLOCK_NS + fdutil_now_ns() - opening_ns;
 }
@@ -569,8 +571,8 @@ static void clock_to(uint64_t device_ns) {
     rig.fake->set_clock(device_ns);
 }
 
-/* Calls of a launch and of its completion. What keeps the clocks together comes in between once a
- * second, so that of some launches the least count. */
+/* The number of driver calls of a launch and of its completion. Clock synchronisation adds calls
+ * once a second, so the minimum over several launches counts. */
 static uint32_t calls_of_launch(bool timed, bool asked) {
     uint32_t least = UINT32_MAX;
     for (int i = 0; i < 5; i++) {
@@ -594,7 +596,7 @@ Test(cuda_queue, times_are_calls_that_nobody_makes_who_does_not_ask) {
     cr_assert_eq(calls_of_launch(false, false), 2);
 }
 
-/* On a device whose clock is not the worker's. */
+/* The device's clock differs from the worker's. */
 BOTH(an_operation_s_times_are_the_device_s_if_it_asks) {
     rig.timed = true;
     append(0), append(1);
@@ -616,8 +618,8 @@ BOTH(an_operation_s_times_are_the_device_s_if_it_asks) {
     cr_assert_leq(distance(ops[1].dev.end_ns - ops[0].dev.end_ns, 8 * MS), BITS_NS);
 }
 
-/* Clocks that disagree have no operation end before it was given to the driver: what a client
- * recorded before it would be later. */
+/* If the clocks disagree, no operation may end before it was given to the driver: an event that
+ * a client recorded before it would be later. */
 BOTH(no_operation_ends_before_it_began) {
     rig.fake->set_clock(CLOCK_NS / 2);
     for (uint32_t i = 0; i < 2; i++) {
@@ -652,11 +654,12 @@ BOTH(an_end_is_asked_for_while_it_runs) {
     cr_assert_leq(ops[0].dev.start_ns, ops[0].dev.end_ns);
 }
 
-/* Both kinds of end are requested before the driver has the operation. */
+/* Both kinds of end times are requested before the driver has the operation. */
 BOTH(an_end_is_asked_for_before_it_is_the_driver_s) {
     for (uint32_t i = 0; i <= DEPTH; i++)
         append(i);
-    rig.ops->driver->queue_time(queue, &ops[0].dev); /* not the latest: it stays as it is */
+    /* not the latest operation: its time stays as it is */
+    rig.ops->driver->queue_time(queue, &ops[0].dev);
     rig.ops->driver->queue_time(queue, &ops[DEPTH].dev);
     rig.fake->run();
     cr_assert_eq(cuda_rig_poll(&rig), DEPTH);
@@ -755,7 +758,7 @@ Test(cuda_faulty, a_share_that_cannot_be_had_leaves_the_order) {
         cr_assert_eq(cuda_rig_words(base())[i + 1], i + 1);
 }
 
-/* ---- asleep ---------------------------------------------------------------------------------- */
+/* ---- sleeping -------------------------------------------------------------------------------- */
 
 static bool is_readable(void) {
     struct pollfd p = {.fd = rig.ops->event_fd(rig.dev), .events = POLLIN};
@@ -804,7 +807,7 @@ BOTH(who_ended_the_context_is_named_where_it_can_be_known) {
     cr_assert_eq(append(3), ERR_DEVICE_LOST);
 }
 
-/* A launch that comes just behind the end learns of it first, and is nobody's fault. */
+/* A launch just after the end is the first to report it, and no job is blamed. */
 BOTH(who_comes_too_late_did_not_do_it) {
     struct dev_func *late = func("append");
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
@@ -867,7 +870,7 @@ BOTH(a_job_that_is_alone_did_it) {
     cr_assert(strstr(ops[1].dev.fault_text, "one of the 2 kernels of this job"));
 }
 
-/* An operation at the head of another stream that is no kernel cannot be the cause; an operation
+/* An operation at the head of another stream that is no kernel cannot be the cause. An operation
  * that completed before counts as complete. */
 Test(cuda_queue, copies_and_what_is_complete_are_no_suspects) {
     cr_assert_eq(rig.ops->queue_create(space.space, 0, &other), 0);
@@ -886,7 +889,7 @@ Test(cuda_queue, copies_and_what_is_complete_are_no_suspects) {
     check_end(4, ERR_DEVICE_LOST, false, 0);
 }
 
-/* The streams may continue until the process ends. */
+/* The streams may continue until the process ends, so all operations may have begun. */
 Test(cuda_queue, what_is_ended_by_us_may_all_have_begun) {
     fill(queue, 0);
     fill(queue, 1);
@@ -896,7 +899,7 @@ Test(cuda_queue, what_is_ended_by_us_may_all_have_begun) {
     cr_expect(ops[1].dev.begun);
 }
 
-/* A peek of an innocent one does not say that its address is wrong. */
+/* A peek of an innocent job does not report a wrong address. */
 BOTH(after_the_end_all_say_that_it_is_over) {
     uint64_t value;
     struct dev_chunk *more;

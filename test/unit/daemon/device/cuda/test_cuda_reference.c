@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texture and surface references on the real driver's device: the driver is told all that they
- * read and how, nothing that it would punish, and nothing reads what is gone. What the driver would
- * refuse is a misuse that the fake one tells of in the end.
+ * Texture and surface references on the real driver's device: the driver gets all settings, none
+ * that it would punish, and no reference reads freed memory. Calls that a driver would reject are
+ * misuses, which the fake driver reports at the end.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "test/lib/cuda/cuda_rig.h"
 #include "test/lib/ptx/devmodule.h"
 
-#define PLACE (8 * RIG_GRANULE) /* distance of arrays in the window */
+#define PLACE (8 * RIG_GRANULE) /* distance between arrays in the window */
 #define IMAGE RIG_IMAGE "texref line\ntexref plane\nsurfref sheet\n"
 #define FLOAT CU_AD_FORMAT_FLOAT
 
@@ -49,7 +49,7 @@ static void close_all(void) {
 
 TestSuite(cuda_reference, .init = open_all, .fini = close_all);
 
-/* ---- what there is to read ------------------------------------------------------------------- */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 /* Describes an array of single floats. */
 static struct dev_array make_at(uint32_t place, uint32_t depth, uint32_t levels, uint32_t flags) {
@@ -108,7 +108,7 @@ static int unset(const char *name, bool surface) {
     return rig.ops->arrays->module_reference(module, name, surface, NULL);
 }
 
-/* An array of one element, which is nobody's. */
+/* True if the reference reads a dummy array of one element, which has no owner. */
 static bool reads_nothing(const char *name) {
     const struct fake_texture t = rig.fake->reference(name);
     return t.resource.resType == CU_RESOURCE_TYPE_ARRAY && t.resource.res.array.hArray &&
@@ -133,7 +133,7 @@ Test(cuda_reference, only_those_that_there_are) {
     cr_expect_eq(rig.fake->reference("line").elements, 0, "nor told");
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 Test(cuda_reference, how_an_array_is_read) {
     const struct dev_array a = make_at(0, 0, 0, CUDA_ARRAY3D_SURFACE_LDST);
@@ -199,7 +199,7 @@ Test(cuda_reference, memory_is_read_where_it_is) {
     cuda_rig_unmap(&rig, &space, 2, 1, &chunk);
 }
 
-/* A reference knows no views: what is less than its resource cannot be said. */
+/* A reference has no resource views, so it cannot show a part of a resource. */
 Test(cuda_reference, all_of_an_array_or_one_level) {
     const struct dev_array a = make_at(0, 0, 4, CUDA_ARRAY3D_SURFACE_LDST);
     const struct dev_array layers = make_at(1, 6, 0, CUDA_ARRAY3D_LAYERED);
@@ -234,7 +234,7 @@ Test(cuda_reference, all_of_an_array_or_one_level) {
     cr_expect(reads_nothing("sheet"));
 }
 
-/* ---- what ends ------------------------------------------------------------------------------- */
+/* ---- destruction ----------------------------------------------------------------------------- */
 
 Test(cuda_reference, nothing_reads_an_array_that_is_gone) {
     const struct dev_array a = make_at(0, 0, 3, CUDA_ARRAY3D_SURFACE_LDST);
@@ -255,7 +255,8 @@ Test(cuda_reference, nothing_reads_an_array_that_is_gone) {
     cr_expect_eq(rig.fake->left().arrays, 1, "for all that read nothing");
 }
 
-/* An array may end while the driver still has the module, which ends beside. */
+/* An array may be destroyed while the driver still has the module, which is unloaded on another
+ * thread. */
 Test(cuda_reference, a_module_leaves_its_arrays) {
     const struct dev_array a = make_at(0, 0, 0, CUDA_ARRAY3D_SURFACE_LDST);
     struct dev_module *other = load("fake\ntexref other\n");
@@ -269,7 +270,7 @@ Test(cuda_reference, a_module_leaves_its_arrays) {
     rig.ops->module_free(other);
 }
 
-/* The end of the space finds the references that are left. */
+/* The end of the space finds the remaining references. */
 Test(cuda_reference, they_are_so_many) {
     char image[64 << 10] = "fake\n";
     size_t used = strlen(image);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Code that another process can load again on the real GPU, and the requests for it: PTX and
- * machine code by themselves, and modules of the device on the fake driver.
+ * Code that another process can load again on the real GPU, and the code that it asks for: single
+ * PTX texts and cubins, and modules of the device on the fake driver.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static const char *lacks_of(const void *image, size_t bytes) {
     return text;
 }
 
-/* One by one, each with what is wrong about it; "": nothing is. */
+/* Checks one image; `lack` is the reason why it cannot be loaded again; "": it can. */
 static void expect(const void *image, size_t bytes, const char *lack, uint32_t names) {
     const char *text = lacks_of(image, bytes);
     if (lack[0])
@@ -120,7 +120,7 @@ Test(cuda_again, machine_code_says_it_with_symbols) {
     expect_func((struct image_build_kernel){.name = "vprintf", .function = 1, .missing = 1}, "");
 }
 
-/* The driver takes machine code for the GPU where there is some, and each unit has its own. */
+/* If the image has machine code for the GPU, the driver uses it; each unit decides separately. */
 Test(cuda_again, what_the_gpu_runs_decides) {
     static const char bad[] = HEAD ".global .u32 counter;\n", good[] = HEAD NOTHING;
     struct buf cubin, image;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches that go to the driver in parts: which parts there are, how many it has at a time,
- * standing still between them, and every way in which such a launch ends early.
+ * Launches that go to the driver in subgrids: how they are split, how many are with the driver at a
+ * time, pausing between them, and every way in which such a launch ends early.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void close_all(void) {
     cuda_rig_space_end(&rig, &space);
     cuda_rig_close(&rig);
     if (!lost) cr_assert_str_eq(cuda_rig_complaint(&rig), "");
-    rig.fake->start(&(struct fake_options){0}); /* memory that could not be given back */
+    rig.fake->start(&(struct fake_options){0}); /* memory that could not be freed */
 }
 
 static uint64_t base(void) {
@@ -116,13 +116,13 @@ static const uint32_t *part(uint32_t i) {
     return cuda_rig_words(base()) + 1 + 6 * i;
 }
 
-/* Runs everything that the driver has; nothing more is given to it. */
+/* Runs all work that the driver has; the device submits no more. */
 static void drain(void) {
     while (rig.fake->step(FIRST_STREAM) || rig.fake->step(FIRST_STREAM + 1))
         continue;
 }
 
-/* Parts that ran, until nothing comes any more. */
+/* Runs parts until no more come. */
 static void finish(uint32_t done) {
     for (int i = 0; i < 1000 && rig.done < done; i++) {
         drain();
@@ -140,7 +140,7 @@ TestSuite(cuda_subgrid, .init = open_on, .fini = close_all);
 TestSuite(cuda_subgrid_events, .init = open_events, .fini = close_all);
 TestSuite(cuda_subgrid_own, .fini = close_all);
 
-/* By words, and by events. */
+/* Runs the test with fences, and with events. */
 #define BOTH(name)                    \
     static void name(void);           \
     Test(cuda_subgrid, name) {        \
@@ -191,7 +191,7 @@ BOTH(two_parts_are_the_driver_s_at_a_time) {
     cr_assert(ops[0].done == 1 && ops[1].done == 1 && !ops[1].dev.result);
 }
 
-/* The next one is given while one runs, so that the device does not wait for us. */
+/* The next part is submitted while one runs, so that the device does not wait for us. */
 BOTH(a_part_that_is_through_is_followed_by_another) {
     place(0, 5 * WAVE, 1, 1);
     rig.fake->step(FIRST_STREAM), rig.fake->step(FIRST_STREAM);
@@ -296,7 +296,7 @@ Test(cuda_subgrid_own, without_the_option_nothing_is_cut) {
     cr_assert_eq(parts_run(), 2);
 }
 
-/* ---- still ----------------------------------------------------------------------------------- */
+/* ---- paused ---------------------------------------------------------------------------------- */
 
 BOTH(it_stands_still_between_its_parts) {
     rig.timed = true;
@@ -408,7 +408,7 @@ BOTH(a_fault_in_a_part_is_the_operation_s) {
     cr_assert_not(ops[1].dev.begun);
 }
 
-/* Nothing of it was under way. */
+/* No part of the launch was in flight. */
 BOTH(who_stands_still_is_no_suspect) {
     struct rig_space job;
     cr_assert_eq(cuda_rig_space(&rig, &job, 1), 0);
@@ -430,7 +430,7 @@ BOTH(who_stands_still_is_no_suspect) {
     cuda_rig_space_end(&rig, &job);
 }
 
-/* A part that goes wrong is known to be the cancelled kernel's. */
+/* If a part fails, the cancelled kernel is known to be the cause. */
 BOTH(who_is_cancelled_in_the_middle_is_a_suspect_still) {
     kernel_fault(queue, 0, 6 * WAVE);
     rig.ops->space_cancel(space.space);
@@ -509,7 +509,7 @@ Test(cuda_subgrid_own, without_its_second_module_a_kernel_goes_as_a_whole) {
     }
 }
 
-/* ---- of what images -------------------------------------------------------------------------- */
+/* ---- images that can be split ---------------------------------------------------------------- */
 
 static uint32_t loads;
 

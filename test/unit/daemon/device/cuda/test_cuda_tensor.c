@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor maps of the real driver's device: the driver hears all that was asked for, and what it
- * writes is what there is.
+ * Tensor maps of the real driver's device: the driver gets all arguments, and the map that it
+ * writes is used.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static void close_all(void) {
 
 TestSuite(cuda_tensor, .init = open_all, .fini = close_all);
 
-/* No two numbers alike. */
+/* Arguments of which no two are equal. */
 static struct tensor_ask asked(uint32_t kind) {
     struct tensor_ask a = {.kind = kind, .address = 0x7700123450};
     if (kind == TENSOR_CLASS) a = (struct tensor_ask){.kind = kind, .mode = 2};
@@ -80,7 +80,7 @@ Test(cuda_tensor, the_driver_hears_all_and_writes_it) {
     cr_expect(rig.info.maps);
 }
 
-/* A tensor of fewer dimensions: the fake looks at no more. */
+/* A tensor of one dimension: the fake reads no more strides. */
 Test(cuda_tensor, a_line_has_no_strides) {
     struct tensor_ask ask = {.rank = 1, .address = 4096, .size = {64}, .box = {32}, .step = {1}};
     struct tensor_answer answer;

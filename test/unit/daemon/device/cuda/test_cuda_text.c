@@ -24,13 +24,14 @@
 #define ROUNDS 500
 
 /* ---- a driver
- * ------------------------------------------------------------------------------------ Kernels are
- * numbers. They begin at once, say that they did, and are complete when the test has it so. What
- * one printed stays with the driver until somebody waits or launches. */
+ * ------------------------------------------------------------------------------------
+ *
+ * Kernels are numbers. They begin at once, report that, and complete when the test says so. The
+ * output of a kernel stays in the driver until some call waits or launches. */
 
 struct fake_stream {
-    uint64_t *word, number; /* the value to be written, and its address; NULL: none */
-    char line[64];          /* line that the kernel prints as it ends */
+    uint64_t *word, number; /* address of the word, and the value to write; NULL: none */
+    char line[64];          /* line that the kernel prints at its end */
 };
 
 static struct fake_stream streams[STREAMS];
@@ -41,10 +42,10 @@ static struct {
     char buffer[4096]; /* text that was printed */
     uint64_t words[COMPLETION_WORDS * 8] __attribute__((aligned(64)));
     bool lost;
-    bool says_at_once; /* also when somebody asks */
-    const char *said;  /* to descriptor 2, of failed assertions, when somebody waits */
-    bool slow;         /* to write down what was printed */
-    _Atomic bool held; /* nothing is written down */
+    bool says_at_once; /* prints also when a caller queries the stream */
+    const char *said;  /* text of failed assertions, written to descriptor 2 when a caller waits */
+    bool slow;         /* writing the output takes time */
+    _Atomic bool held; /* no output is written */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void write_down(void) {
@@ -231,7 +232,7 @@ static void submit(int job, int queue, struct dev_func *f, const char *line, str
     cr_assert_eq(cuda_issue_launch(jobs[job].queues[queue], &l, op), 0);
 }
 
-/* The operations that completed at the latest look; returns how many. */
+/* The operations that completed at the latest poll, and their number. */
 static struct dev_op *came[STREAMS];
 static int look(void) {
     int n = 0;
@@ -303,7 +304,7 @@ Test(cuda_text, the_same_job_does_not) {
     holds(0, "two\none\n");
 }
 
-/* Else a job that always has such a kernel running would never let another one's begin. */
+/* Otherwise a job that always has such a kernel running would block all other jobs' kernels. */
 Test(cuda_text, but_not_before_another_who_waits) {
     struct dev_op ops[3];
     submit(0, 0, &prints, "one\n", &ops[0]);
@@ -425,7 +426,7 @@ Test(cuda_text, an_assertion_is_told_to_who_failed_and_logged) {
                                         "Assertion `x == 0` failed.");
 }
 
-/* The job that failed the assertion is unknown. */
+/* The job whose assertion failed is unknown. */
 Test(cuda_text, an_assertion_of_some_job_is_logged_alone) {
     struct dev_op ops[2];
     submit(0, 0, &prints_not, "", &ops[0]);
@@ -439,7 +440,7 @@ Test(cuda_text, an_assertion_of_some_job_is_logged_alone) {
     }
 }
 
-/* Nor is any other suspected of it. */
+/* No other job is suspected either. */
 Test(cuda_text, who_names_no_assertion_had_none_that_failed) {
     struct dev_op ops[2];
     submit(0, 0, &prints_not, "", &ops[0]);
@@ -453,7 +454,7 @@ Test(cuda_text, who_names_no_assertion_had_none_that_failed) {
     cr_expect_eq(ops[1].result, ERR_ASSERT);
 }
 
-/* A driver that writes it when it is asked, and not when it is waited for. */
+/* A driver that writes the text when it is queried, not when it is waited for. */
 Test(cuda_text, an_assertion_that_a_question_brings) {
     struct dev_op op;
     submit(0, 0, &prints_not, "", &op);
@@ -463,7 +464,7 @@ Test(cuda_text, an_assertion_that_a_question_brings) {
     cr_expect_str_eq(jobs[0].said, FAILED(1));
 }
 
-/* Before anything else waits: else it would come to the log alone. */
+/* Comes before any other wait: otherwise the text would only be in the log. */
 Test(cuda_text, an_assertion_of_a_job_that_prints) {
     struct dev_op op;
     submit(0, 0, &prints, "", &op);
@@ -474,15 +475,15 @@ Test(cuda_text, an_assertion_of_a_job_that_prints) {
     holds(0, "before it died\n");
 }
 
-/* It is complete, and nobody's fault, though its text is not there yet. */
+/* The kernel is complete, and no job is blamed, although its text is not there yet. */
 Test(cuda_text, a_complete_one_is_not_blamed) {
     struct dev_op ops[2];
-    fake.slow = true; /* it is not told yet when the end is seen */
+    fake.slow = true; /* the text is not written yet when the end is seen */
     submit(0, 0, &prints, "one\n", &ops[0]);
     submit(1, 0, &prints_not, "", &ops[1]);
     end(stream(0, 0));
     fake.lost = true;
-    all.rounds = 1u << 20; /* the next look asks the driver */
+    all.rounds = 1u << 20; /* the next poll queries the driver */
     int n = 0;
     cr_assert(PATIENCE_UNTIL((n += look()) == 2));
     cr_assert_eq(ops[0].result, 0);
@@ -498,7 +499,7 @@ static bool is_done(const struct dev_op *op, int n) {
     return false;
 }
 
-/* Both at once, on two queues each, in any order. */
+/* Two jobs at once, on two queues each, in any order. */
 Test(cuda_text, each_has_its_own_lines_and_all_of_them) {
     struct dev_op ops[2][2];
     int rounds[2][2] = {{0}};
@@ -534,7 +535,7 @@ Test(cuda_text, each_has_its_own_lines_and_all_of_them) {
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* An entry of a fatbin behind what is there already. */
+/* Appends an entry to a fatbin. */
 static size_t add_entry(unsigned char *at, uint16_t kind, uint32_t target, const char *text) {
     uint32_t header = FATBIN_ENTRY_BYTES;
     uint64_t bytes = strlen(text) + 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, textures and surfaces on the real driver's device, as the worker describes them: copies
- * come to the rows that their addresses say, or fail; what a texture shows of an array or of memory
- * is what the driver is told; all of it is charged, and given back. What the driver would refuse is
- * a misuse that the fake one tells of in the end.
+ * Arrays, textures and surfaces on the real driver's device, as the worker describes them. Copies
+ * reach the rows that their addresses name, or fail; the driver gets the textures' settings; all
+ * memory is accounted for and freed. Calls that a driver would reject are misuses, which the fake
+ * driver reports at the end.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "proto/wire/record.h"
 #include "test/lib/cuda/cuda_rig.h"
 
-#define PLACE (8 * RIG_GRANULE) /* distance of arrays in the window */
+#define PLACE (8 * RIG_GRANULE) /* distance between arrays in the window */
 
 static struct cuda_rig rig;
 static struct rig_space space;
@@ -76,7 +76,7 @@ static struct dev_array make_at(uint32_t place, uint32_t width, uint32_t height,
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 struct box {
-    uint32_t x, y, z, width, height, depth; /* elements */
+    uint32_t x, y, z, width, height, depth; /* in elements */
 };
 
 static int copy(const struct dev_copy *k) {
@@ -124,7 +124,7 @@ static uint32_t mark(uint32_t seed, uint32_t n) {
     return seed * 1000003u + n;
 }
 
-/* All of a level written, then `inner` of it as of another seed; read back as a whole. */
+/* Writes a whole level, then the box `inner` with another seed; reads back the whole level. */
 static void check_level(const struct dev_texture_level *l, const struct box *inner, uint32_t seed) {
     uint32_t *from = space.host, *to = space.host + (1 << 20);
     const struct box all = all_of(l);
@@ -193,7 +193,7 @@ Test(cuda_texture, from_array_to_array) {
     close_all();
 }
 
-/* A client's slice size need not be a multiple of its rows. */
+/* A client's slice size need not be a multiple of its row size. */
 Test(cuda_texture, slices_of_no_whole_rows) {
     const struct dev_array a = make_at(0, 4, 3, 3, 0, 0);
     const struct dev_texture_level *l = &a.levels[0];
@@ -216,7 +216,7 @@ Test(cuda_texture, slices_of_no_whole_rows) {
     close_all();
 }
 
-/* The first of its kind that fails; the array is as it was. */
+/* Expects that this first copy of its kind fails and the array is unchanged. */
 static void refused(const struct dev_array *a, struct dev_copy k) {
     const struct dev_texture_level *l = &a->levels[0];
     const uint64_t host = space.windows.host_base;
@@ -257,7 +257,7 @@ Test(cuda_texture, what_lies_in_no_level_fails) {
     close_all();
 }
 
-/* ---- books ----------------------------------------------------------------------------------- */
+/* ---- accounting ------------------------------------------------------------------------------ */
 
 Test(cuda_texture, arrays_are_charged_and_given_back) {
     const uint64_t before = rig.ops->mem_used(rig.dev);
@@ -274,7 +274,7 @@ Test(cuda_texture, arrays_are_charged_and_given_back) {
     rig.ops->arrays->array_end(space.space);
     cr_expect_eq(rig.ops->mem_used(rig.dev), before);
     cr_expect_eq(rig.fake->left().arrays, 0);
-    make_at(0, 1024, 64, 0, 0, 0); /* goes with the space */
+    make_at(0, 1024, 64, 0, 0, 0); /* destroyed with the space */
     close_all();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loading and decoding: variables and their initialisers, registers sharing slots, what is refused
- * and in which words.
+ * Loading and decoding: variables and their initialisers, registers that share slots, and rejected
+ * modules with their messages.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ Test(code, variables_and_initialisers) {
     const uint64_t *where = (const uint64_t *)addr;
     cr_assert_eq(where[0], one);
     cr_assert_eq(where[1], one + 4);
-    cr_assert_eq(where[2] & ~0xfffull, CODE_HANDLE_TAG); /* no pointer of ours */
+    cr_assert_eq(where[2] & ~0xfffull, CODE_HANDLE_TAG); /* not a pointer of this process */
     cr_assert_eq(where[3], 5);
     cr_assert_eq(code_global_get(r->module, "zeros", &addr, &bytes), 0);
     cr_assert_eq(addr % 16, 0);
@@ -58,7 +58,7 @@ Test(code, variables_and_initialisers) {
 #define WIDE                                          \
     ".version 8.3\n.target sm_90\n.address_size 64\n" \
     ".visible .entry k() { .reg .b128 %w; .reg .b64 %a; .reg .b32 %r;\n"
-/* Texts that do not load or decode, and a piece of what is said about them. */
+/* Texts that do not load or decode, and a part of the error message. */
 static const struct {
     const char *text;
     int err;
@@ -118,7 +118,8 @@ Test(code, what_is_refused) {
     }
 }
 
-/* Kernels have them for memory that is not there: one that gets there ends. */
+/* Kernels contain multimem instructions for memory that does not exist here; executing one ends
+ * the kernel. */
 static const char multimem[] = HEAD
     ".visible .entry k(.param .u64 out, .param .u32 go) { .reg .b64 %rd<3>; .reg .b32 %r<3>;\n"
     ".reg .pred %p; ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [go]; setp.ne.u32 %p, %r1, 0;\n"
@@ -152,7 +153,7 @@ Test(code, a_long_name_leaves_room_for_the_reason) {
     ptxrun_destroy(r);
 }
 
-/* A function that is only reachable by pointer may need what is missing; calling it faults. */
+/* A function that is only called by pointer may use an unsupported feature; calling it faults. */
 static const char by_pointer[] =
     HEAD ".func bad() { tcgen05.wait::ld.sync.aligned; ret; }\n"
          ".func (.param .b32 r) good() { st.param.b32 [r], 5; ret; }\n"
@@ -174,7 +175,7 @@ Test(code, undecodable_callees_fault_when_called) {
     ptxrun_destroy(r);
 }
 
-/* `large` has `a` as well, before the variable that `put` knows. */
+/* `large` also has `a`, before the variable that `put` uses. */
 static const char in_shared[] = HEAD
     ".shared .align 4 .b8 a[64];\n.shared .align 4 .b8 b[64];\n"
     ".shared .align 4 .b8 c[64];\n"
@@ -231,7 +232,7 @@ Test(code, what_cannot_be_decoded_is_refused_to_each_in_the_same_words) {
     ptxrun_destroy(r);
 }
 
-/* Returns the registers of a kernel that uses a hundred at once. */
+/* Returns the register count of a kernel that uses a hundred at once. */
 static uint32_t registers_with(const char *directives) {
     static char text[1 << 16];
     size_t n = (size_t)snprintf(text, sizeof(text),
@@ -292,7 +293,7 @@ Test(code, registers_share_slots) {
     ptxrun_destroy(r);
 }
 
-/* Equal immediates are one entry of the pool, whatever function asks. */
+/* Equal immediates share one entry of the pool, whatever function uses them. */
 Test(code, constants_are_shared) {
     static const char text[] =
         HEAD ".visible .entry k() { .reg .b32 %r<9>; .reg .b64 %rd<3>; .reg .pred %p<2>;\n"

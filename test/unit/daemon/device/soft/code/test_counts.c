@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The counts of executed instructions and moved bytes: exact numbers for accesses whose sectors can
- * be counted by hand, random ones against a plain count, and the same from every build of the
- * handlers and any number of threads.
+ * be counted by hand, random accesses against a plain count, and equal counts from every build of
+ * the handlers with any number of threads.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -26,9 +26,10 @@ static void each_build(void (*fn)(void)) {
     unsetenv("SALUS_SOFT_ISA");
 }
 
-/* ---- one warp, one access ----------------------------------------------------------------------
- * Byte offset r2 of lane r1 from p, 4 KiB into a buffer; then the access at rd3.
- */
+/* ---- one warp, one access
+ * ----------------------------------------------------------------------
+ *
+ * The byte offset r2 of lane r1 counts from p, 4 KiB into a buffer; the access at rd3 follows. */
 
 struct shape {
     const char *name, *offset, *access;
@@ -147,7 +148,7 @@ Test(counts, sectors_of_known_accesses) {
 /* ---- any addresses, any lanes ------------------------------------------------------------------
  */
 
-/* Loads 32 offsets, then what lies there where the mask has a bit. */
+/* Loads 32 offsets, then the word at each offset whose lane's bit is set in the mask. */
 static const char gather[] =
     HEAD ".visible .entry gather(.param .u64 p, .param .u64 offsets, .param .u32 mask)\n{\n"
          ".reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %q;\n"
@@ -174,7 +175,7 @@ static uint64_t sectors_plainly(uint64_t base, const uint64_t *offsets, uint32_t
     return count;
 }
 
-/* Offsets within a few sectors, a few pages or all of the memory, some of them in order. */
+/* Offsets within a few sectors, a few pages or all of the memory, some of them sorted. */
 static void random_offsets(uint64_t *state, uint64_t *offsets) {
     static const uint32_t spans[] = {64, 2048, 4096, 65536, GATHER_BYTES};
     uint64_t span = spans[random_next(state) % 5], step = random_next(state) % (span / 32);
@@ -208,7 +209,7 @@ Test(counts, sectors_of_random_accesses) {
     each_build(gathers_count);
 }
 
-/* Lanes in two buffers that lie farther apart than sectors of 32 bits reach. */
+/* Lanes access two buffers that are farther apart than 32-bit sector numbers reach. */
 static void far_lanes_count(void) {
     struct ptxrun *r = ptxrun_create(gather, sizeof(gather) - 1, 0);
     uint64_t *offsets = ptxrun_alloc(r, 256), low = 0x230000000000ull, high = low + (1ull << 40);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrices between memory and registers: ldmatrix, stmatrix, movmatrix, wmma, against plain C; and
- * what becomes of kernels that use them wrongly.
+ * Matrices between memory and registers: ldmatrix, stmatrix, movmatrix, wmma, compared with plain
+ * C; and kernels that use them wrongly.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static int launch(struct ptxrun *r, uint32_t threads, void *p, void *q) {
 /* ---- 8x8 matrices ---------------------------------------------------------------------------- */
 
 /* Fills shared memory with 512 bytes of %p, and points %row to row `lane` of four matrices whose
- * rows lie 16 bytes apart, backwards. */
+ * rows lie 16 bytes apart, in reverse order. */
 #define ROWS                                                                                  \
     "mad.wide.u32 %at,%lane,16,%p;ld.global.v4.b32 {%x0,%x1,%x2,%x3},[%at];\n"                \
     "shl.b32 %row,%lane,4;add.u32 %row,%row,%sh;st.shared.v4.b32 [%row],{%x0,%x1,%x2,%x3};\n" \
@@ -90,7 +90,7 @@ static void check_stmatrix(unsigned count, bool trans) {
             count, trans ? ".trans" : "", lists[count]);
     struct ptxrun *r = kernel(body);
     uint32_t *in = ptxrun_alloc(r, 512);
-    uint16_t *out = ptxrun_alloc(r, 512); /* by lane: its row */
+    uint16_t *out = ptxrun_alloc(r, 512); /* the lane's row */
     for (int k = 0; k < 128; k++)
         in[k] = (uint32_t)matrixref_dice();
     cr_assert_eq(launch(r, 32, in, out), 0, "%s", r->result.text);
@@ -117,7 +117,7 @@ Test(fragments, stmatrix) {
 /* ---- matrices of bytes ------------------------------------------------------------------------
  */
 
-/* Value `col` of a row of 16, of `bits` each. */
+/* Element `col` of a row of 16 elements of `bits` each. */
 static unsigned in_row(const unsigned char *row, unsigned bits, unsigned col) {
     unsigned v = 0;
     for (unsigned k = 0; k < bits; k++)
@@ -166,7 +166,7 @@ Test(fragments, ldmatrix_of_bytes) {
     check_bytes("m8n16.x4.shared.b8x16.b6x16_p32", 6, 4, false);
 }
 
-/* As the sum of a product lies: a column of it is a row in memory. */
+/* In the layout of a product's sum: a column of it is a row in memory. */
 static void check_columns(unsigned count) {
     char body[1024] = ROWS;
     static const char *const lists[] = {"", "{%x0}", "{%x0,%x1}", "", "{%x0,%x1,%x2,%x3}"};
@@ -232,9 +232,9 @@ static const char *layout(bool col) {
     return col ? "col" : "row";
 }
 
-/* Offsets in the buffer of what is multiplied, and leading dimensions, in elements. */
+/* Offsets of the operands in the buffer, and leading dimensions, in elements. */
 enum { AT_A = 0, AT_B = 4096, AT_C = 8192, AT_D = 16384, BUFFER = 24576 };
-enum { PITCH_MORE = 32 }; /* beyond a line: of the smallest elements, whole words */
+enum { PITCH_MORE = 32 }; /* elements after each row; whole words for the smallest elements */
 
 static unsigned pitch(bool col, unsigned rows, unsigned cols) {
     return (col ? rows : cols) + PITCH_MORE;
@@ -265,7 +265,7 @@ static void multiply(char *t, const struct form *f, unsigned a, unsigned b, unsi
             matrixref_names[f->d]);
     if (f->a != F16) sprintf(t + strlen(t), ".%s.%s", type, type);
     sprintf(t + strlen(t), ".%s%s ", matrixref_names[f->c], f->satfinite ? ".satfinite" : "");
-    list(t, name, a + b, d > count_c ? d : count_c); /* overwrites c and what follows */
+    list(t, name, a + b, d > count_c ? d : count_c); /* overwrites c and the registers after it */
     if (d < count_c) {
         *strrchr(t, '{') = 0;
         list(t, name, a + b, d);
@@ -313,7 +313,7 @@ static uint64_t at(const unsigned char *p, enum matrixref_kind kind, bool col, u
     return element(p, kind, col ? c * ld + row : row * ld + c);
 }
 
-/* Sums of floats are made at once; of tf32 four products are. */
+/* Sums of floats are computed at once; for tf32 over four products. */
 static uint64_t float_sum(const struct form *f, const unsigned char *p, unsigned row,
                           unsigned col) {
     const struct matrixref_form sum = {f->d, f->a, f->a, f->c, false};
@@ -374,7 +374,8 @@ static void check_wmma(const struct form *f) {
             cr_assert_eq(got, want, "(%u,%u): %llx, not %llx of\n%s", row, col,
                          (unsigned long long)got, (unsigned long long)want, text);
         }
-    for (unsigned k = 0; k < PITCH_MORE * matrixref_widths[f->d] / 8; k++) /* between the lines */
+    /* gaps between the rows */
+    for (unsigned k = 0; k < PITCH_MORE * matrixref_widths[f->d] / 8; k++)
         cr_assert_eq(p[AT_D + (f->d_col ? f->m : f->n) * matrixref_widths[f->d] / 8 + k], 0);
     ptxrun_destroy(r);
 }
@@ -419,7 +420,7 @@ Test(fragments, wmma, .timeout = 600) {
     }
 }
 
-/* Directed rounding: 1/3 * 3 summed to 1 from either side. */
+/* Directed rounding: 1/3 * 3 summed to 1 from below and from above. */
 static void check_rounds(void) {
     static const char *const rounds[] = {".rm", ".rp", ".rz", ".rn"};
     double sums[4];
@@ -482,8 +483,8 @@ Test(fragments, diverged_lanes_meet) {
     ptxrun_destroy(r);
 }
 
-/* turn(v, at, deep) calls itself `deep` times and then turns v, and adds the matrix at `at`; on the
- * way back each call adds its own v. */
+/* turn(v, at, deep) calls itself `deep` times, then modifies v and adds the matrix at `at`; on
+ * return each call adds its own v. */
 static const char calls[] =
     ".version 9.0\n.target sm_90\n.address_size 64\n"
     ".func (.param .b32 r) turn(.param .b32 v, .param .b32 at, .param .b32 deep) {\n"
@@ -505,8 +506,8 @@ static const char calls[] =
     "st.param.b32 [a],%at;st.param.b32 [e],%d;call (o),turn,(w,a,e);ld.param.b32 %r,[o]; }\n"
     "mad.wide.u32 %p,%l,4,%p;st.global.b32 [%p],%r;ret;\n}\n";
 
-/* All meet in one instruction of a function that they entered in different calls, each with the
- * registers of its own; those of the calls around it are as they were. */
+/* All lanes meet in one instruction of a function that they entered by different calls, each
+ * with its own registers; the registers of the outer calls are unchanged. */
 Test(fragments, lanes_of_several_calls_meet) {
     for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
@@ -571,7 +572,7 @@ Test(fragments, bad_addresses_are_a_fault) {
            32, ERR_ILLEGAL_ADDRESS, "");
 }
 
-/* Lanes that the matrices' count leaves out have no address. */
+/* Lanes beyond the matrices' count need no valid address. */
 Test(fragments, addresses_not_asked_for_may_be_bad) {
     struct ptxrun *r = kernel("setp.lt.u32 %low,%lane,8;selp.b32 %row,%sh,-1,%low;\n"
                               "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%x0},[%row];");
@@ -580,8 +581,8 @@ Test(fragments, addresses_not_asked_for_may_be_bad) {
     ptxrun_destroy(r);
 }
 
-/* A row of 32 bytes for each of 16 lines of global memory: 16 sectors; half of them when lines
- * share one. */
+/* Each of 16 rows reads 32 bytes of global memory: 16 sectors; half of them when rows share a
+ * sector. */
 Test(fragments, sectors_are_counted) {
     struct ptxrun *r = kernel(LOAD_A("[%p]"));
     unsigned char *p = ptxrun_alloc(r, 1024);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fatbins and cubins are built here, never read from files.
+ * Fatbins and cubins. The tests build them; they are never read from files.
  */
 #include <criterion/criterion.h>
 #include <elf.h>
@@ -15,7 +15,7 @@
 static struct image image;
 static struct buf out, cubin;
 static char why[160];
-static enum image_use use; /* the use for which images are read */
+static enum image_use use; /* the purpose for which images are read */
 
 static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}};
 static const struct image_build_kernel kernels[] = {
@@ -38,7 +38,7 @@ static void done(void) {
 
 TestSuite(image, .init = start, .fini = done);
 
-/* Through memory of exactly the image's length. */
+/* Reads a copy of exactly the image's length. */
 static int read_image(const void *data, size_t bytes, uint32_t capability) {
     image_finish(&image);
     void *copy = malloc(bytes ? bytes : 1);
@@ -161,7 +161,7 @@ Test(image, the_nearest_that_is_too_new) {
     cr_assert_eq(image.ptx_above, 0);
 }
 
-/* A GPU would run its machine code: here its PTX is in that place, for whichever it is. */
+/* A GPU would run its machine code; here PTX stands in for it, whatever its target. */
 Test(image, ptx_that_is_too_new_stands_for_machine_code) {
     const struct image_entry entries[] = {
         text_entry(121, 0, IMAGE_PLAIN, ptx("sm_121")),
@@ -180,8 +180,8 @@ Test(image, ptx_that_is_too_new_stands_for_machine_code) {
     cr_assert_eq(image.ptx_count, 0, "what is bound to an architecture stands for nothing else");
 }
 
-/* Beyond all families every one of them is another: the newest stands in where nothing else does.
- */
+/* Beyond the known families, each capability is a family of its own: the newest PTX is used if
+ * nothing else fits. */
 Test(image, ptx_that_is_bound_to_another_family) {
     const struct image_entry entries[] = {
         text_entry(75, 0, IMAGE_PLAIN, ptx("sm_75")),
@@ -282,7 +282,7 @@ Test(image, text) {
     cr_assert_eq(image_extent(text, strlen(text)), 0);
 }
 
-/* ---- what is only described ------------------------------------------------------------------ */
+/* ---- variables and kernels that are only described ------------------------------------------- */
 
 static const unsigned char words[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const struct image_build_var vars[] = {
@@ -335,7 +335,8 @@ Test(image, a_cubin_goes_before_its_ptx_where_nothing_is_run) {
     cr_assert(image.ptx_count == 1 && image.kernel_count == 0);
 }
 
-/* Each byte of it inverted, each place cut: a refusal or a result, both without a fault. */
+/* Inverts each byte and truncates at each place: the result is a rejection or a module, without
+ * a fault. */
 Test(image, damaged_variables) {
     unsigned refused = 0;
     build_with_vars();
@@ -349,7 +350,7 @@ Test(image, damaged_variables) {
         cr_assert_eq(read_image(cubin.data, n, 90), ERR_INVALID_IMAGE, "cut at %zu", n);
 }
 
-/* The last symbol of the table, which stands two sections before the last. */
+/* The last symbol of the table, which is two sections before the last. */
 static size_t last_symbol(void) {
     Elf64_Ehdr h;
     Elf64_Shdr table;
@@ -373,7 +374,7 @@ Test(image, a_variable_beyond_its_section) {
     cr_assert_eq(read_image(cubin.data, cubin.len, 90), ERR_INVALID_IMAGE);
 }
 
-/* Symbols that tell the same bytes again and again must not multiply memory. */
+/* Symbols that repeat the same bytes must not multiply memory. */
 Test(image, contents_told_twice) {
     static unsigned char big[100000];
     struct image_build_var many[40];
@@ -396,7 +397,7 @@ Test(image, contents_told_twice) {
 
 /* ---- damage ---------------------------------------------------------------------------------- */
 
-/* Every prefix, in every packing, is refused; so is what continues behind the end. */
+/* Every prefix, in every compression, is rejected; so is a fatbin with trailing bytes. */
 Test(image, prefixes) {
     for (int packing = IMAGE_PLAIN; packing <= IMAGE_ZSTD; packing++) {
         const struct image_entry entries[] = {
@@ -417,7 +418,7 @@ Test(image, prefixes) {
         cr_assert_eq(read_image(cubin.data, n, 90), ERR_INVALID_IMAGE, "cut at %zu", n);
 }
 
-/* Each byte of a cubin inverted: a refusal or a result, both without a fault. */
+/* Each byte of a cubin inverted: the result is a rejection or a module, without a fault. */
 Test(image, flipped_bytes) {
     unsigned refused = 0;
     for (size_t i = 0; i < cubin.len; i++) {
@@ -429,7 +430,7 @@ Test(image, flipped_bytes) {
     cr_assert_gt(refused, 100);
 }
 
-/* A symbol table that tells one long name again and again must not multiply memory. */
+/* A symbol table that repeats one long name must not multiply memory. */
 Test(image, names_told_twice) {
     static char name[3000];
     struct image_build_kernel many[20];
@@ -454,7 +455,7 @@ static void poke(size_t at, uint64_t value, size_t bytes) {
     memcpy(out.data + at, &value, bytes);
 }
 
-/* Offsets are those of the only entry of a fatbin: its header begins at 16. */
+/* Offsets are those of the fatbin's only entry, whose header begins at 16. */
 Test(image, sizes_that_lie) {
     static const struct {
         size_t at, bytes;

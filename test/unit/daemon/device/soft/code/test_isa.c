@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers of ALU instructions against the reference (test/lib/aluref), for every instruction of
- * build/data/alu, in each build that this processor runs, with full and partial masks: called
+ * Handlers of ALU instructions compared with the reference (test/lib/aluref), for every instruction
+ * of build/data/alu, in each build that this processor runs, with full and partial masks: called
  * directly, and as kernels that go through the whole engine.
  */
 #include <criterion/criterion.h>
@@ -27,7 +27,7 @@ static struct alucase cases[ALUCASES];
 static struct alukernel kernel;
 static struct code_inst codes[ALUKERNEL_INSTS];
 static struct aluexpect expected[WARP_LANES][ALUKERNEL_INSTS];
-/* Results of the first build, which every other must repeat bit for bit. */
+/* Results of the first build, which every other build must reproduce bit for bit. */
 static uint64_t first[WARP_LANES][ALUKERNEL_INSTS];
 static uint32_t failures;
 
@@ -36,7 +36,7 @@ static void fail(const struct alusubject *s, const struct alucase *c, uint64_t g
     if (failures++ < 40) alukernel_print(s, c, got, want, what);
 }
 
-/* ---- instructions by hand: slots in a register file of our own ---- */
+/* ---- single instructions: slots in a register file of the test ---- */
 
 static int32_t slot_of(int32_t reg) {
     return reg * SLOT_BYTES;
@@ -55,7 +55,7 @@ static int32_t constant(uint64_t v, uint32_t bytes) {
     return -(int32_t)at;
 }
 
-/* Lanes of 8 bits take 16. */
+/* Registers of 8 bits use 16. */
 static uint32_t lane_bytes(uint32_t bits) {
     return bits == 8 ? 2 : bits / 8;
 }
@@ -108,7 +108,7 @@ static uint64_t get_lane(int32_t slot, uint32_t bits, uint32_t lane) {
     return bits > 1 ? v : v >> lane & 1;
 }
 
-/* All source registers of a group of 32 cases. */
+/* Loads all source registers of a group of 32 cases. */
 static void load_regs(const struct alucase *group) {
     for (int32_t r = 0; r < (int32_t)kernel.func->reg_count; r++) {
         const char *name = kernel.func->regs[r].name;
@@ -153,7 +153,7 @@ static void run_group(const struct alucase *group, uint32_t carries, bool is_fir
 
 static const char *const builds[] = {"base", "v3", "v4"};
 
-/* False: this processor cannot run it. */
+/* Returns false if this processor cannot run the build. */
 static bool use_build(uint32_t b) {
     setenv("SALUS_SOFT_ISA", builds[b], 1);
     return !strcmp(isa_name(), builds[b]);
@@ -306,8 +306,8 @@ Test(isa, conversions_take_the_low_bits_of_wide_registers) {
 /* ---- lop3 with a predicate --------------------------------------------------------------------
  */
 
-/* Tables whose result is often 0 (and), or not; a predicate plain and negated; to a sink; under a
- * guard, outside of which both stay. */
+/* Tables whose result is often 0 (and), or not; a predicate plain and negated; with discarded
+ * results; and under a guard, outside of which both stay unchanged. */
 static void lop3_of_predicates(void) {
     static const char text[] =
         ".version 8.2\n.target sm_80\n.address_size 64\n"
@@ -343,7 +343,7 @@ Test(isa, lop3_combines_whether_its_result_is_not_zero) {
 
 /* ---- early PTX ------------------------------------------------------------------------------- */
 
-/* In the form of NVIDIA's sample matrixMulDynlinkJIT: nvcc wrote it for sm_10. */
+/* Like NVIDIA's sample matrixMulDynlinkJIT: nvcc wrote it for sm_10. */
 static const char early[] =
     "\t.version 1.4\n\t.target sm_10, map_f64_to_f32\n\t.file 1 \"<command-line>\"\n"
     "\t.entry main (\n\t\t.param .u64 __cudaparm_main_C,\n\t\t.param .u64 __cudaparm_main_A)\n\t{\n"
@@ -362,8 +362,8 @@ Test(isa, early_ptx_runs) {
     struct ptxrun *r = ptxrun_create(early, sizeof(early) - 1, 0);
     float *c = ptxrun_alloc(r, 4 * sizeof(*c)), *a = ptxrun_alloc(r, 4 * sizeof(*a));
     a[0] = 3.0f;
-    a[1] = 0x1.000002p0f; /* the square is not exact: rounded once */
-    a[2] = 0x1p-130f;     /* subnormal: zero */
+    a[1] = 0x1.000002p0f; /* the square is inexact: rounded once */
+    a[2] = 0x1p-130f;     /* subnormal: flushed to zero */
     a[3] = -2.5f;
     cr_assert_eq(ptxrun_launch(r, "main", 1, 4, 2, (uint64_t)(uintptr_t)c, (uint64_t)(uintptr_t)a),
                  0, "%s", r->why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel reads zeros where it has not written: nothing of another block, call or launch, which
- * may belong to another user.
+ * A kernel reads zeros where it has not written: it never sees data of another block, call or
+ * launch, which may belong to another user.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define BLOCKS 9
 #define THREADS 64
 
-/* Each kernel ors what it found into a word of each thread, and leaves 77 there. */
+/* Each kernel ors the values that it found into a word of each thread, and leaves 77 there. */
 #define BEGIN(name)                                                                        \
     ".visible .entry " name "(.param .u64 out) {\n"                                        \
     ".reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .b32 %never; .reg .b64 %never64;\n"          \
@@ -65,7 +65,7 @@ Test(leftovers, frames) {
                    "frames", BLOCKS);
 }
 
-/* A context's stacks serve several blocks of one launch; those of the next launch are new. */
+/* A context's stacks serve several blocks of one launch; the next launch gets new ones. */
 Test(leftovers, local_memory) {
     expect_nothing(HEAD BEGIN("stacks") "mov.u64 %rd3, own; ld.local.u32 %r9, [own+512];"
                                         "mov.u32 %r10, 77; st.local.u32 [own+512], %r10;" END,

@@ -9,7 +9,7 @@
 
 static struct image_kernel kernel;
 
-/* Through memory of exactly the section's length. */
+/* Reads a copy of exactly the section's length. */
 static int read_section(const void *data, size_t bytes) {
     free(kernel.params);
     kernel = (struct image_kernel){0};
@@ -62,7 +62,7 @@ Test(nvinfo, damaged) {
                  "too short for a parameter");
 }
 
-/* One record for each byte of `ordinals`. */
+/* Builds one record for each byte of `ordinals`. */
 static int with_ordinals(const char *ordinals) {
     struct buf b;
     struct image_param list[8] = {{0}};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers in slots: random programs against a model that has no slots (test/lib/ptx/ptxrandom.h),
- * and the few cases of old as readable kernels. SALUS_TEST_PROGRAMS: how many random programs.
+ * Register allocation: random programs compared with a model that has no slots
+ * (test/lib/ptx/ptxrandom.h), and some earlier failures as readable kernels. SALUS_TEST_PROGRAMS:
+ * the number of random programs.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 
 static const char *const builds[] = {"base", "v3", "v4"};
 
-/* The first difference of a run of program `seed`, or NULL. */
+/* Returns the first difference in a run of program `seed`, or NULL. */
 static const char *difference(struct ptxrandom *p, uint32_t seed, const unsigned char *want) {
     static char text[600];
     const char *ptx = ptxrandom_make(p, seed);
@@ -26,7 +27,7 @@ static const char *difference(struct ptxrandom *p, uint32_t seed, const unsigned
     unsigned char *got = ptxrun_alloc(r, MEMORY);
     for (uint32_t k = 0; k < MEMORY; k++)
         got[k] = (unsigned char)(k * 37);
-    r->max_steps = 100; /* a broken allocation may never end */
+    r->max_steps = 100; /* with a broken allocation, a program may never end */
     int err = ptxrun_launch(r, "main", 1, LANES, 1, (uint64_t)got);
     const char *what = NULL;
     for (uint32_t k = 0; !what && k < MEMORY; k++)
@@ -50,7 +51,7 @@ static void check_program(struct ptxrandom *p, uint32_t seed) {
         ptxrandom_run(p, lane, want + lane * PTXRANDOM_LANE_BYTES);
     for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
-        if (strcmp(isa_name(), builds[b])) continue; /* not this processor's */
+        if (strcmp(isa_name(), builds[b])) continue; /* not supported by this processor */
         const char *what = difference(p, seed, want);
         cr_assert(!what, "%s", what);
     }
@@ -65,9 +66,8 @@ Test(regalloc, random_programs) {
     ptxrandom_destroy(p);
 }
 
-/* ---- as readable kernels
- * -------------------------------------------------------------------------
- */
+/* ---- readable kernels
+ * ---------------------------------------------------------------------------- */
 
 #define HEAD                                          \
     ".version 8.0\n.target sm_90\n.address_size 64\n" \
@@ -85,8 +85,8 @@ static void check_kernel(const char *ptx, uint32_t (*want)(uint32_t lane)) {
     ptxrun_destroy(r);
 }
 
-/* Lanes leave the loop at different times and wait, with 16 bits each, while those that go round
- * write a predicate, which is dead where the 16 bits live. */
+/* Lanes leave the loop at different times and wait with live 16-bit values. The looping lanes
+ * write a predicate that is dead where those values are live. */
 static const char pred_text[] =
     HEAD ".reg .pred %p, %q; .reg .b16 %h; .reg .b32 %r, %n, %x; mov.u32 %n, 0;\n"
          "NEXT: setp.lt.u32 %p, %n, 40; selp.u32 %x, 1, 2, %p; cvt.u16.u32 %h, %n;\n"
@@ -100,7 +100,7 @@ Test(regalloc, predicates_and_16_bits_are_not_one_layout) {
     check_kernel(pred_text, lane_want);
 }
 
-/* The same with 64 bits, and a sink that gets 32 of each lane. */
+/* The same with 64 bits, and a discarded result that gets 32 bits of each lane. */
 static const char sink_text[] =
     HEAD ".reg .pred %p, %q; .reg .b32 %r, %n, %x, %me; .reg .b64 %a;\n"
          "mov.u32 %n, 0; mov.u32 %me, %lanemask_eq;\n"
@@ -112,8 +112,8 @@ Test(regalloc, a_sink_shares_its_slot_with_nobody) {
     check_kernel(sink_text, lane_want);
 }
 
-/* Most rounds keep %a, which nothing reads between its last use in one and its guard in the next.
- */
+/* Most iterations keep %a, which nothing reads between its last use in one iteration and its
+ * guard in the next. */
 static const char guarded_text[] =
     HEAD ".reg .pred %p, %q; .reg .b32 %r, %n, %a, %b, %c;\n"
          "mov.u32 %n, 0; mov.u32 %r, 0; add.u32 %a, %lane, 100;\n"
@@ -131,7 +131,7 @@ Test(regalloc, a_guarded_write_does_not_end_the_old_value) {
     check_kernel(guarded_text, guarded_want);
 }
 
-/* A result that nobody reads is written all the same. */
+/* A result that no instruction reads is written all the same. */
 static const char dead_text[] =
     HEAD ".reg .b16 %dead, %h; .reg .b32 %r;\n"
          "mad.lo.u32 %r, %lane, 0x70003, 0x11; mov.b32 {%h, %dead}, %r; cvt.u32.u16 %r, %h;" TAIL;

@@ -11,7 +11,7 @@
 #define SLICE_NS 160000u
 #define WHOLE_NS 4000000000u
 
-/* Threads that the queue had on the average, of a device that is its own. */
+/* The average number of threads that the queue had, on a device of its own. */
 static double used(struct allowance *a, uint32_t device) {
     uint64_t end_ns[16] = {0}, used_ns = 0;
     uint32_t inside = 0;
@@ -54,7 +54,7 @@ Test(allowance, at_a_time_no_more_threads_than_it_is_of_them) {
 
 Test(allowance, what_was_not_used_is_not_saved_up) {
     struct allowance a;
-    allowance_set(&a, SMS / 4, SMS, 2); /* half of a thread */
+    allowance_set(&a, SMS / 4, SMS, 2); /* half a thread */
     allowance_use(&a, 1000, 10);
     cr_expect(allowance_withholds(&a, 0, 1019));
     cr_expect(!allowance_withholds(&a, 0, 1020));

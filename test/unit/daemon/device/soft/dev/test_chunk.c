@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Physical memory of the software GPU: chunks, and where they are mapped.
+ * Physical memory of the software GPU: chunks and their mappings.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -64,7 +64,7 @@ static void unmake(struct dev_chunk **chunks, uint32_t count) {
         dev_soft.chunk_destroy(dev, chunks[i]);
 }
 
-/* Volatile: two addresses are one word here, which a compiler takes for impossible. */
+/* Volatile, because two addresses are one word here, which compilers assume to be impossible. */
 static volatile uint32_t *word(uint64_t addr) {
     return (volatile uint32_t *)(uintptr_t)addr;
 }
@@ -91,7 +91,7 @@ static int touch(struct dev_space *s, uint64_t addr) {
     return op.result;
 }
 
-/* Mappings of this process that begin within [lo, hi) and can be read. */
+/* The number of readable mappings of this process that begin within [lo, hi). */
 static int mappings(uint64_t lo, uint64_t hi) {
     FILE *f = fopen("/proc/self/maps", "r");
     unsigned long from, to;
@@ -183,7 +183,7 @@ Test(chunk, the_account_counts_chunks_and_modules) {
     dev_soft.chunk_destroy(dev, NULL);
     devmodule_unload(&dev_soft, m);
     cr_expect_eq(dev_soft.mem_used(dev), MEMORY - module_bytes);
-    make(c + room, (uint32_t)(module_bytes / GRAN)); /* all of it is chunks now */
+    make(c + room, (uint32_t)(module_bytes / GRAN)); /* all memory is now in chunks */
     cr_expect_eq(dev_soft.chunk_create(dev, &none), ERR_NO_MEMORY);
     cr_expect_eq(
         devmodule_load(&dev_soft, space, 0, module_text, sizeof(module_text), &m, why, sizeof(why)),
@@ -211,7 +211,7 @@ Test(chunk, chunks_in_use_are_never_given_out_again) {
 Test(chunk, chunks_made_in_a_row_are_one_mapping) {
     struct dev_chunk *c[CHUNKS];
     make(c, 4);
-    dev_soft.chunk_destroy(dev, c[1]); /* a hole that the next ones pass by */
+    dev_soft.chunk_destroy(dev, c[1]); /* a hole that the next allocations skip */
     make(c + 4, 6);
     cr_assert_eq(dev_soft.chunk_map(space, BASE, c + 4, 6), 0);
     cr_expect_eq(mappings(BASE, BASE + ALLOC), 1);
@@ -261,8 +261,8 @@ Test(chunk, copy_save_and_load_move_every_byte) {
     free(saved);
 }
 
-/* The kernel's bound on mappings (vm.max_map_count) is memory that has run out, and nothing else.
- */
+/* When the kernel's limit on mappings (vm.max_map_count) is reached, that counts as out of
+ * memory, and nothing is left behind. */
 Test(chunk, too_many_mappings_leave_nothing_behind, .timeout = 60) {
     long most = 65530;
     FILE *f = fopen("/proc/sys/vm/max_map_count", "r");
@@ -275,7 +275,7 @@ Test(chunk, too_many_mappings_leave_nothing_behind, .timeout = 60) {
     struct dev_chunk *c[4], **same = malloc(count * sizeof(*same));
     make(c, 4);
     for (uint32_t i = 0; i < count; i++)
-        same[i] = c[i % 2 * 2]; /* never neighbours */
+        same[i] = c[i % 2 * 2]; /* never adjacent chunks */
     int before = mappings(wide, wide + count * GRAN);
     cr_assert_eq(dev_soft.chunk_map(s, wide, same, count), ERR_NO_MEMORY);
     cr_expect_eq(mappings(wide, wide + count * GRAN), before);

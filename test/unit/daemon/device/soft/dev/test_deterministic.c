@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software GPU as a deterministic device: races between blocks, clocks, and kernels that wait
- * for later ones have the same results in every run, however many threads there are, whatever
- * another client runs, and however late the later kernel comes.
+ * The software GPU as a deterministic device. Races between blocks, clocks, and kernels that wait
+ * for later ones have the same results in every run, independently of the number of threads, of
+ * other clients, and of the time at which the later kernel is submitted.
  */
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -23,8 +23,8 @@
 
 static const char ptx[] =
     ".version 8.0\n.target sm_75\n.address_size 64\n"
-    /* Each thread adds terms of its own size to p[0], and says in p[4 + place] which warp came
-       when. */
+    /* Each thread adds terms of its own size to p[0], and records in p[4 + place] the order of
+     * the warps. */
     ".visible .entry race(.param .u64 p)\n{\n.reg .b64 %d<4>; .reg .b32 %r<9>; .reg .f32 %f<3>;\n"
     ".reg .pred %p;\n"
     "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 96, "
@@ -36,13 +36,13 @@ static const char ptx[] =
     "and.b32 %r6, %r1, 31; setp.ne.u32 %p, %r6, 0; @%p ret;\n"
     "atom.global.add.u32 %r7, [%d1+4], 1; mul.wide.u32 %d2, %r7, 4; add.u64 %d3, %d1, %d2;\n"
     "mad.lo.u32 %r8, %r2, 1024, %r1; st.global.u32 [%d3+16], %r8; ret;\n}\n"
-    /* Three clocks, apart. */
+    /* Reads the clock three times, with work in between. */
     ".visible .entry clocks(.param .u64 p)\n{\n.reg .b64 %d<6>; .reg .b32 %r<3>;\n"
     "ld.param.u64 %d1, [p]; mov.u64 %d2, %clock64; mov.u32 %r1, %clock; mov.u64 %d3, "
     "%globaltimer;\n"
     "mov.u64 %d4, %clock64; st.global.u64 [%d1], %d2; st.global.u32 [%d1+8], %r1;\n"
     "st.global.u64 [%d1+16], %d3; st.global.u64 [%d1+24], %d4; ret;\n}\n"
-    /* Waits for p[2], then as `race` says when it came. */
+    /* Waits for p[2], then records its arrival like `race`. */
     ".visible .entry wait(.param .u64 p)\n{\n.reg .b64 %d<4>; .reg .b32 %r<9>; .reg .pred %p;\n"
     "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"
     "$W: ld.volatile.global.u32 %r3, [%d1+8]; setp.eq.u32 %p, %r3, 0; @%p bra $W;\n"
@@ -118,8 +118,8 @@ static unsigned wait_some(unsigned count) {
     return failed;
 }
 
-/* Runs `work` once for a client of a new device, with an endless kernel of another one beside it.
- */
+/* Runs `work` once for a client of a new device, with an endless kernel of another client
+ * running. */
 static void run_once(uint32_t threads, bool beside, unsigned run,
                      void (*work)(struct client *, unsigned), uint32_t words[WORDS]) {
     struct dev_config config = {
@@ -176,8 +176,8 @@ Test(deterministic, clocks_count_instructions) {
     check_same(run_clocks);
 }
 
-/* The later kernel comes sooner or later after the first one stands still, also in its next pause.
- */
+/* The later kernel is submitted sooner or later after the first one is suspended, also during
+ * its next suspension. */
 static void run_wait(struct client *c, unsigned run) {
     struct dev_op ops[2] = {0};
     launch(c, c->queue, "wait", 13, 96, &ops[0]);

@@ -34,7 +34,7 @@ static void keep_text(void *arg, int to_stderr, const char *text, size_t bytes) 
         printed[printed_bytes++] = text[i];
 }
 
-/* The kernels' requests, and the answers: odd handles are invalid. */
+/* The kernels' requests, and the host's answers: odd handles are invalid. */
 static struct {
     struct dev_graph *from;
     uint64_t handle;
@@ -87,9 +87,9 @@ static struct dev_op *wait_one(void) {
     return op;
 }
 
-/* With the host's memory as the first parameter, and a number. */
+/* Passes the host's memory as the first parameter, and a number. */
 static uint64_t number;
-static struct dev_graph *in; /* the graph that it is part of */
+static struct dev_graph *in; /* the graph that the kernel belongs to */
 static int run(const char *name, uint32_t blocks, uint32_t threads, int cooperative,
                struct dev_op *op) {
     struct dev_func *f;
@@ -111,7 +111,7 @@ static int run(const char *name, uint32_t blocks, uint32_t threads, int cooperat
 
 /* ---- grids that synchronise ------------------------------------------------------------------ */
 
-/* Ten rounds: each block adds what all blocks counted in the round before. */
+/* Ten rounds: each block adds the sum of all blocks' counts of the round before. */
 static const char cooperating[] =
     HEAD ".extern .func (.param .b64 h) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
          ".extern .func (.param .b32 e) cudaCGSynchronize(.param .b64 h, .param .b32 f);\n"
@@ -145,7 +145,7 @@ Test(device_runtime, blocks_wait_for_all_others_by_their_grids_handle) {
 
 /* ---- nodes of graphs ------------------------------------------------------------------------- */
 
-/* The node is at p. Parameters of the call are at p + 1024, what it gives at p + 2048. */
+/* The node is at p. Parameters of the call are at p + 1024, its results at p + 2048. */
 static const char noding[] =
     HEAD ".extern .func (.param .b32 e) cudaGraphKernelNodeSetParam(.param .b64 n,"
          ".param .b64 o, .param .b64 v, .param .b64 b);\n"
@@ -263,7 +263,7 @@ Test(device_runtime, a_node_is_on_or_off) {
     close_device();
 }
 
-/* One of several: 40 bytes from 1024 on. */
+/* Sets one of several updates: 40 bytes each, from 1024 on. */
 static void ask(uint32_t i, uint32_t field, uint64_t a, uint64_t b, uint64_t c) {
     const uint64_t one[5] = {(uint64_t)(uintptr_t)host, field, a, b, c};
     memcpy(host + 128 + 5 * i, one, sizeof(one));
@@ -284,7 +284,7 @@ Test(device_runtime, changes_of_nodes_come_in_lists) {
     cr_expect_eq(words[NODE_PARAMS + 1], 0x55667788);
     cr_expect_eq(words[NODE_PARAMS + 2], 0x11223344);
     ask(0, 3, 0, 0, 0);
-    ask(1, 4, 1, 1, 1); /* nothing of a node */
+    ask(1, 4, 1, 1, 1); /* changes nothing of a node */
     ask(2, 3, 1, 0, 0);
     cr_expect_eq(node_call("apply"), 1);
     cr_expect_eq(words[NODE_ENABLED], 0, "the first was right");
@@ -419,7 +419,7 @@ static int set_limit(uint32_t limit, uint64_t value) {
     return err;
 }
 
-/* How many launches were taken of so many, behind one that cannot end. */
+/* Returns how many of `count` launches were accepted after one that cannot end. */
 static uint64_t launches_taken(uint64_t count) {
     struct dev_op op;
     memset(host, 0, 64);
@@ -432,7 +432,7 @@ static uint64_t launches_taken(uint64_t count) {
 
 Test(device_runtime, pending_launches_have_the_limit_that_is_set) {
     open_device(1);
-    cr_assert_eq(set_limit(PENDING, 5), 0); /* before anything needs it */
+    cr_assert_eq(set_limit(PENDING, 5), 0); /* before the heap is first used */
     load_file("build/data/ptx/nested.75.ptx");
     cr_assert_eq(launches_taken(100), 4, "and the one that cannot end");
     cr_assert_eq(set_limit(PENDING, 50), 0);
@@ -451,8 +451,8 @@ Test(device_runtime, pending_launches_have_the_limit_that_is_set) {
     close_device();
 }
 
-/* take: p[1] pieces of p[0] bytes, into p[2] and so on, of which p[1] is how many there were; give:
- * frees them; hold: the sum of their first words. */
+/* take: allocates p[1] pieces of p[0] bytes, stores them from p[2] on and their number in p[1];
+ * give: frees them; hold: sums their first words. */
 static const char heaps[] = HEAD
     ".extern .func (.param .b64 a) malloc(.param .b64 n);\n.extern .func free(.param .b64 a);\n"
     ".visible .entry take(.param .u64 p)\n{\n"
@@ -476,7 +476,7 @@ static const char heaps[] = HEAD
     "st.param.b64 [a], %rd4; call free, (a);\n"
     "add.u64 %rd3, %rd3, 8; add.u64 %rd6, %rd6, 1; bra $L; $E: ret;\n}\n";
 
-/* Pieces of so many KiB that there are. */
+/* Returns how many pieces of `kib` KiB could be allocated. */
 static uint64_t take(uint64_t kib) {
     struct dev_op op;
     host[0] = kib << 10;
@@ -538,7 +538,8 @@ Test(device_runtime, the_heap_goes_with_the_last_that_may_use_it_if_nothing_is_i
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Each thread launches graph 16 + its number; stream: what the host says. And what it is told. */
+/* Each thread launches graph 16 + its number into the stream that the host sets, and stores the
+ * result. */
 static const char launching[] =
     HEAD ".extern .func (.param .b32 e) cudaGraphLaunch(.param .b64 g, .param .b64 s);\n"
          ".visible .entry each(.param .u64 p, .param .u64 n)\n{\n"

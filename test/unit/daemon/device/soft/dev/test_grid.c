@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches: stepping in slices, by several threads, endless kernels, blocks that wait for others,
- * and what a kernel may not touch.
+ * Launches: stepping in slices, with several threads, endless kernels, blocks that wait for others,
+ * and memory that a kernel must not access.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ Test(grid, endless_kernels_give_way_and_can_be_cancelled) {
     ptxrun_each("engine", check_forever);
 }
 
-/* Every way to go round: a slice must end in each of them. */
+/* Every kind of loop: a slice must end in each. */
 #define LOOP(body)                                                                  \
     ".visible .entry main(.param .u64 p) {\n"                                       \
     ".reg .pred %p, %q; .reg .b32 %r<6>; .reg .b64 %d<4>; ld.param.u64 %d1, [p];\n" \
@@ -51,7 +51,7 @@ static const char *const loops[] = {
          "A: shfl.sync.idx.b32 %r4, %r1, 3, 31, 0xffffffff; brx.idx %r3, T;"),
     LOOP("T: .branchtargets A; mov.u32 %r3, 0; mov.u64 %d2, leaf;"
          "P: .callprototype _ (); A: call %d2, (), P; brx.idx %r3, T;"),
-    /* 2 to the power of 60 calls, at most 60 deep, and not a branch among them. */
+    /* 2 to the power of 60 calls, at most 60 deep, without a branch. */
     LOOP("{ .param .b32 n; st.param.b32 [n], 60; call twice, (n); } ret;"),
 };
 
@@ -77,7 +77,7 @@ Test(grid, every_endless_loop_gives_way, .timeout = 600) {
     }
 }
 
-/* Warp-instructions of twenty slices of 100,000 of an endless kernel. */
+/* Warp-instructions in twenty slices of 100,000 of an endless kernel. */
 static uint64_t insts_of_slices(struct ptxrun *r, const char *kernel) {
     int32_t *flag = ptxrun_alloc(r, 4);
     struct code_kernel *k;
@@ -121,7 +121,7 @@ Test(grid, a_slice_is_about_its_budget) {
     ptxrun_each("engine", check_slices);
 }
 
-/* Turns in which a block only asks again are short, and what they cost beside counts. */
+/* Turns in which a block only polls are short, and their overhead counts. */
 Test(grid, a_slice_of_waiting_is_no_longer) {
     struct ptxrun *r =
         kernel_of("A: ld.volatile.global.u32 %r3, [%d]; setp.eq.u32 %p, %r3, 0; @%p bra A;");
@@ -130,7 +130,7 @@ Test(grid, a_slice_of_waiting_is_no_longer) {
     ptxrun_destroy(r);
 }
 
-/* The first warp waits while the second one counts to 100,000, in many quanta. */
+/* The first warp polls while the second one counts to 100,000, over many quanta. */
 static void check_asking(const char *ask) {
     char body[512];
     snprintf(body, sizeof(body),
@@ -152,8 +152,8 @@ Test(grid, who_asks_in_vain_gives_its_turn_away) {
     check_asking("atom.global.or.b32 %r3, [%d], 0;");
 }
 
-/* Each of 1,024 lanes takes the lock that all want, some ten instructions long, and has the next
- * turn among its warp's lanes and before all other warps. */
+/* Each of 1,024 lanes takes a lock that all lanes want. A critical section has about ten
+ * instructions, and the next owner is chosen among the same warp's lanes before all other warps. */
 static void check_lock(const char *again, uint64_t insts) {
     char body[512];
     snprintf(body, sizeof(body),
@@ -179,7 +179,8 @@ Test(grid, who_has_the_lock_goes_before_who_counts) {
     check_lock("add.u32 %r2, %r2, 1;", 400000);
 }
 
-/* Two parts of a warp wait for the other warp, which counts to 100,000: neither helps the other. */
+/* Two parts of a warp wait for the other warp, which counts to 100,000: neither delays the
+ * other. */
 Test(grid, who_all_wait_give_their_turn_away) {
     struct ptxrun *r = kernel_of("setp.ge.u32 %p, %r1, 32; mov.u32 %r2, 0; @%p bra count;"
                                  "setp.lt.u32 %p, %r1, 9; @%p bra few;"
@@ -240,7 +241,7 @@ static void check_sync(struct ptxrun *r) {
     int err = ptxrun_launch(r, "grid_sync", 12, 64, 3, (uint64_t)a, (uint64_t)b, (uint64_t)ROUNDS);
     cr_assert_eq(err, 0, "%s: %d %s", ptxrun_what, err, r->result.text);
     cr_assert_eq(memcmp(a, x, sizeof(x)), 0, "%s", ptxrun_what);
-    r->cooperative = 0; /* without a workspace cooperative groups trap */
+    r->cooperative = 0; /* without a workspace, cooperative groups trap */
     err = ptxrun_launch(r, "grid_sync", 1, 64, 3, (uint64_t)a, (uint64_t)b, (uint64_t)1);
     cr_assert_eq(err, ERR_LAUNCH_FAILED, "%s: %d", ptxrun_what, err);
 }
@@ -270,8 +271,8 @@ Test(grid, shapes) {
     ptxrun_each("engine", check_shape);
 }
 
-/* ---- what a kernel may not touch ---------------------------------------------------------------
- */
+/* ---- memory that a kernel must not access
+ * ------------------------------------------------------ */
 
 static void check_bounds(struct ptxrun *r) {
     char *p = ptxrun_alloc(r, 100);
@@ -289,7 +290,7 @@ static void check_bounds(struct ptxrun *r) {
                   strstr(r->result.text, " of poke: address 0x") &&
                   strstr(r->result.text, "outside the client's memory"),
               "%s", r->result.text);
-    /* Wholly inside but for one byte, and one lane of many. */
+    /* The access is inside except for one byte of one lane. */
     int32_t *out = ptxrun_alloc(r, 128);
     cr_assert_eq(ptxrun_launch(r, "peek32", 1, 25, 3, (uint64_t)p, (uint64_t)4, (uint64_t)out), 0);
     int err = ptxrun_launch(r, "peek32", 1, 26, 3, (uint64_t)p, (uint64_t)4, (uint64_t)out);
@@ -303,7 +304,7 @@ Test(grid, out_of_bounds_by_a_byte) {
     ptxrun_each("engine", check_bounds);
 }
 
-/* Host memory that is not the client's: this process's own. */
+/* Memory of this process that does not belong to the client. */
 static void check_isolation(struct ptxrun *r) {
     static int32_t secret = 42;
     int32_t *heap = malloc(64), *out = ptxrun_alloc(r, 128);
@@ -328,7 +329,7 @@ Test(grid, host_memory_is_out_of_reach) {
     ptxrun_each("engine", check_isolation);
 }
 
-/* Parameters, local and shared memory have ends; parameters cannot be written. */
+/* Parameters, local and shared memory are bounded; parameters cannot be written. */
 static const char spaces[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry spaces(.param .u64 what, .param .u64 at) {\n"

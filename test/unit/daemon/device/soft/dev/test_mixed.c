@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions of 9.0 and 10.0 that are several here: halves added to f32, vectors added in memory.
+ * Instructions of PTX 9.0 and 10.0 that the software GPU executes as several: halves added to f32,
+ * vectors added in memory.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 
 static char text[4096];
 
-/* k(p): of each thread 64 bytes at %p, which `body` reads and writes. */
+/* k(p): `body` reads and writes 64 bytes of each thread at %p. */
 static struct ptxrun *kernel(const char *body) {
     snprintf(text, sizeof(text),
              ".version 9.0\n.target sm_100\n.address_size 64\n.visible .entry k(.param .u64 kp) {\n"

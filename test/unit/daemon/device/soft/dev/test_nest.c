@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels that launch kernels: which orders are kept, what bounds there are, and that a nest is one
- * launch for everybody else. Each is run by one thread and by several, in slices small and large.
+ * Kernels that launch kernels: the order of execution, the limits, and that a launch tree counts as
+ * one launch. Each test runs with one thread and with several, in small slices and in large ones.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -179,7 +179,7 @@ Test(nest, each_thread_has_its_own_last_error) {
     ptxrun_each("nested", check_errors);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------ */
+/* ---- completion and errors ------------------------------------------------------------------- */
 
 static void ends(struct ptxrun *r) {
     uint64_t *p = fresh(r, 16);

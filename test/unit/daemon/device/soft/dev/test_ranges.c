@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges against a model that keeps a flag a byte: random additions and removals, every lookup.
+ * Ranges compared with a model that has a flag for each byte: random additions and removals, every
+ * lookup.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

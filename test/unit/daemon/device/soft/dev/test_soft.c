@@ -40,7 +40,7 @@ static const char ptx[] =
     /* Counts in p[0] and never ends. */
     ".visible .entry ticks(.param .u64 p)\n{\n.reg .b64 %rd<3>;\n"
     "ld.param.u64 %rd1, [p];\n$L: red.global.add.u64 [%rd1], 1; bra $L;\n}\n"
-    /* Says in p[1] that it began, waits for p[2], and notes p[0] before and after 60 slices. */
+    /* Sets p[1] when it begins, waits for p[2], and stores p[0] before and after 60 slices. */
     ".visible .entry watch(.param .u64 p)\n{\n.reg .b64 %rd<6>; .reg .b32 %r<3>; .reg .pred %p;\n"
     "ld.param.u64 %rd1, [p]; st.global.u64 [%rd1+8], 1;\n"
     "$W: ld.volatile.global.u64 %rd2, [%rd1+16]; setp.eq.u64 %p, %rd2, 0; @%p bra $W;\n"
@@ -71,10 +71,10 @@ static void open_device(uint32_t threads, uint64_t timeout_ns) {
 }
 
 #define MOST_CHUNKS 128
-static struct dev_chunk *chunks[MOST_CHUNKS]; /* in the order in which they were made */
+static struct dev_chunk *chunks[MOST_CHUNKS]; /* in the order of creation */
 static uint32_t chunk_count;
 
-/* New chunks at these addresses. */
+/* Maps new chunks at these addresses. */
 static int back(struct dev_space *s, uint64_t addr, uint64_t bytes) {
     uint32_t first = chunk_count, count = (uint32_t)(bytes / (2 * MIB));
     for (; chunk_count < first + count; chunk_count++) {
@@ -152,7 +152,7 @@ Test(soft, modules_are_chosen_for_the_capability_that_the_space_is_told) {
     close_device();
 }
 
-/* ---- spaces that compute nothing ------------------------------------------------------------- */
+/* ---- spaces of null jobs --------------------------------------------------------------------- */
 
 static struct dev_space *null_space;
 static struct dev_queue *null_queue;
@@ -170,7 +170,7 @@ static void close_null(void) {
     dev_soft.space_destroy(null_space);
 }
 
-/* A module of machine code only, in such a space. */
+/* A module of machine code only, in the space of a null job. */
 static struct dev_module *load_cubin(struct dev_space *s, int err) {
     static const struct image_param params[] = {{0, 0, 8, 0}, {1, 8, 4, 0}};
     static const struct image_param wrong[] = {{0, 8, 8, 0}};
@@ -349,7 +349,7 @@ Test(soft, spent_time_is_as_much_longer_as_a_share_is_less) {
     close_device();
 }
 
-/* The other space's kernels compute meanwhile, by the only thread. */
+/* Meanwhile the only thread executes the other space's kernels. */
 Test(soft, spent_time_keeps_nobody_and_is_cancelled_with_its_space) {
     struct dev_op ops[3] = {{0}}, kernel = {0};
     open_device(1, 0);
@@ -401,8 +401,8 @@ Test(soft, queues_keep_order_and_kernels_compute) {
     close_device();
 }
 
-/* A client that polls the second operation's memory would take it for the sign that everything
- * before is done. */
+/* A client that polls the second operation's memory would take it as the sign that all earlier
+ * operations are complete. */
 Test(soft, nothing_runs_behind_what_failed) {
     open_device(2, 0);
     cr_assert_eq(back(space, BASE, 2 * MIB), 0);
@@ -411,7 +411,8 @@ Test(soft, nothing_runs_behind_what_failed) {
         .dst = host, .width_elems = 1, .height = 1, .value = 1, .elem_bytes = 4};
     struct dev_copy bad = {
         .dst = BASE + 4 * MIB, .src = host, .width_bytes = 4, .height = 1, .depth = 1};
-    for (int round = 0; round < 2; round++) { /* a kernel fails in a thread, a small copy at once */
+    /* a kernel fails on a thread of the device, a small copy at once */
+    for (int round = 0; round < 2; round++) {
         struct dev_op ops[4] = {{0}};
         *sign = 0;
         if (round)
@@ -426,7 +427,7 @@ Test(soft, nothing_runs_behind_what_failed) {
             for (struct dev_op *op = wait_one(); op; op = op->next, seen++)
                 cr_assert_eq(op->result, seen ? ERR_CANCELLED : ERR_ILLEGAL_ADDRESS, "%d", seen);
         cr_assert_eq(*sign, 0);
-        struct dev_op after = {0}; /* it was seen */
+        struct dev_op after = {0}; /* the failure was reported */
         cr_assert_eq(dev_soft.memset(queue, &fill, &after), 0);
         cr_assert_eq(wait_one()->result, 0);
         cr_assert_eq(*sign, 1);
@@ -440,14 +441,14 @@ Test(soft, memory_is_accounted_and_checked) {
     cr_assert_eq(back(space, BASE + 2 * MIB, 4 * MIB), 0);
     cr_assert_eq(dev_soft.mem_used(dev), before + 4 * MIB);
     struct dev_op op = {0};
-    launch(queue, "add", 1, BASE, 1, &op); /* not backed */
+    launch(queue, "add", 1, BASE, 1, &op); /* no memory there */
     cr_assert_eq(wait_one(), &op);
     cr_assert_eq(op.result, ERR_ILLEGAL_ADDRESS);
     cr_assert_eq(op.fault_addr, BASE);
     launch(queue, "add", 1, BASE + 2 * MIB, 1, &op);
     cr_assert_eq(wait_one()->result, 0);
     cr_assert_eq(dev_soft.chunk_unmap(space, BASE + 2 * MIB, 1), 0);
-    launch(queue, "add", 1, BASE + 2 * MIB, 1, &op); /* no longer */
+    launch(queue, "add", 1, BASE + 2 * MIB, 1, &op); /* no failure any more */
     cr_assert_eq(wait_one()->result, ERR_ILLEGAL_ADDRESS);
     close_device();
 }
@@ -502,7 +503,7 @@ static uint64_t busy_above(const struct dev_op *op, uint64_t ns) {
     return busy;
 }
 
-/* It grows while the kernel runs, and what it took in all is not less. */
+/* The value grows while the kernel runs, and the final total is not smaller. */
 Test(soft, an_operation_in_flight_has_its_time_so_far) {
     open_device(2, 0);
     cr_assert_eq(back(space, BASE, 2 * MIB), 0);
@@ -516,8 +517,8 @@ Test(soft, an_operation_in_flight_has_its_time_so_far) {
     close_device();
 }
 
-/* Eight blocks that loop through a jump table, as many as there are threads and more: those of
- * another client run beside them, and they end when their own is cancelled. */
+/* At least as many blocks as threads loop through a jump table. Another client's blocks run
+ * concurrently, and the loops end when their queue is cancelled. */
 Test(soft, a_loop_through_a_table_holds_nobody_up, .timeout = 600) {
     open_device(2, 0);
     struct dev_windows w = {BASE + (1ull << 40), 64 * MIB, 32 * MIB, host, MIB, 0};
@@ -559,8 +560,8 @@ Test(soft, a_loop_through_a_table_has_its_timeout, .timeout = 600) {
     close_device();
 }
 
-/* Returns the progress of `ticks` while `watch` ran for 60 slices of the only thread. `early`: the
- * level of watch's queue before it begins, `late`: from then on. */
+/* Returns the progress of `ticks` while `watch` ran for 60 slices of the only thread. `early`:
+ * the level of watch's queue before it begins, `late`: after that. */
 static uint64_t ticks_beside_watch(uint32_t early, uint32_t late) {
     volatile uint64_t *p = (volatile uint64_t *)(uintptr_t)host;
     struct dev_op ticks = {0}, watch = {0};
@@ -603,7 +604,7 @@ Test(soft, a_level_changes_with_operations_in_flight) {
     close_device();
 }
 
-/* The first kernel would take both threads, and never ends. */
+/* Without the limit, the first kernel would take both threads and never end. */
 Test(soft, a_queue_has_no_more_than_its_share) {
     struct dev_queue *greedy;
     struct dev_op endless, small;
@@ -625,7 +626,8 @@ Test(soft, a_queue_has_no_more_than_its_share) {
     close_device();
 }
 
-/* A hundredth of a thread: it stands still between its slices, and goes on though nobody calls. */
+/* A hundredth of a thread: the kernel is suspended between its slices, and resumes without a
+ * call. */
 Test(soft, a_queue_has_its_share) {
     struct dev_op op;
     open_device(1, 0);
@@ -642,8 +644,8 @@ Test(soft, a_queue_has_its_share) {
     close_device();
 }
 
-/* A kernel that never ends leaves the only thread to others while it is suspended, and only then; a
- * copy in its queue is not suspended. */
+/* While it is suspended, and only then, a kernel that never ends leaves the only thread to
+ * others; a copy in its queue is not suspended. */
 Test(soft, a_kernel_stands_still_until_it_is_to_go_on) {
     struct dev_queue *second;
     struct dev_op ticks = {0}, small;
@@ -675,7 +677,7 @@ Test(soft, a_kernel_stands_still_until_it_is_to_go_on) {
     close_device();
 }
 
-/* While the one thread is busy at level 1, a dying client must not wait for it. */
+/* A dying client must not wait while the only thread is busy at level 1. */
 Test(soft, what_is_cancelled_waits_for_no_level) {
     open_device(1, 0);
     struct dev_windows w = {BASE + (1ull << 40), 64 * MIB, 32 * MIB, host, MIB, 0};
@@ -722,7 +724,7 @@ Test(soft, an_operation_starts_when_the_device_begins_with_it) {
     launch(queue, "watch", 1, host, 0, &watch);
     while (!p[1])
         usleep(100);
-    launch(queue, "ticks", 1, host, 0, &ticks); /* behind `ticks` on its queue */
+    launch(queue, "ticks", 1, host, 0, &ticks); /* after `ticks` on its queue */
     launch(second, "add", 1, host + 4096, 1, &after);
     p[2] = 1;
     cr_assert_eq(wait_one(), &watch);
@@ -741,7 +743,7 @@ Test(soft, an_operation_starts_when_the_device_begins_with_it) {
     close_device();
 }
 
-/* add: 12 instructions, and a row of words read and written. */
+/* The kernel `add` executes 12 instructions, and reads and writes a row of words. */
 Test(soft, a_kernel_is_counted) {
     struct dev_op op = {0}, set = {0};
     for (uint32_t threads = 1; threads <= 3; threads += 2) {
@@ -765,7 +767,7 @@ Test(soft, the_roofline_is_of_the_gpu_that_it_says_it_is) {
     open_device(1, 0);
     dev_soft.info(dev, &i);
     cr_expect_eq(i.insts_s, i.sm_count * 128ull * 1980 * 1000000);
-    cr_expect_eq(i.bytes_s, 3352320000000ull); /* 5120 bits at 2619 MHz, both edges */
+    cr_expect_eq(i.bytes_s, 3352320000000ull); /* 5120 bits at 2619 MHz, double data rate */
     close_device();
 }
 
@@ -781,7 +783,7 @@ Test(soft, kernel_timeout) {
 Test(soft, no_kernel_takes_more_of_the_device_than_there_is) {
     open_device(2, 20000000);
     struct dev_op op = {0};
-    launch(queue, "forever", 8, BASE, 0, &op); /* both threads, to the end */
+    launch(queue, "forever", 8, BASE, 0, &op); /* occupies both threads until it is cancelled */
     cr_assert_eq(wait_one(), &op);
     cr_expect_gt(op.busy_ns, 0);
     cr_expect_leq(op.busy_ns, op.end_ns - op.start_ns);
@@ -821,7 +823,7 @@ Test(soft, modules_and_their_variables) {
     close_device();
 }
 
-/* The program reaches them by address, so they lie in memory that it sees too. */
+/* The program accesses these variables by address, so they lie in memory that it maps too. */
 Test(soft, managed_variables_lie_in_the_host_window) {
     static const char text[] = ".version 7.5\n.target sm_75\n.address_size 64\n"
                                ".visible .global .attribute(.managed) .align 4 .u32 shown = 9;\n";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a lane reads or writes at once, up to 16 bytes, nobody sees by halves. Blocks on several
- * threads write values whose parts agree and read them back, in every shape, for lanes that lie in
- * rows, apart, all in one place, or take part only here and there; and, where no second processor
- * is needed to notice, one thread is stopped behind every instruction of a handler. ThreadSanitizer
- * is told to look away from kernels' memory, so this test is what sees it.
+ * Reads and writes of a lane, up to 16 bytes, are never seen torn. Blocks on several threads write
+ * values whose parts agree and read them back, in every shape, for lanes that are adjacent, spread,
+ * all at one address, or only partly active. To find tearing without a second processor, one thread
+ * is also single-stepped through every instruction of a handler. ThreadSanitizer ignores kernels'
+ * memory, so this test covers that.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -22,8 +22,8 @@
 static const char *const builds[] = {"base", "v3", "v4"};
 
 struct shape {
-    const char *access;    /* the opcode's end */
-    uint32_t count, bytes; /* elements, and of each */
+    const char *access;    /* end of the opcode */
+    uint32_t count, bytes; /* number of elements, and bytes of each */
 };
 static const struct shape shapes[] = {
     {"v2.u64", 2, 8},
@@ -41,10 +41,10 @@ static const struct shape shapes[] = {
     {"u16", 1, 2},
 };
 
-/* Where lane l's cell lies, in cells; and which lanes take part. */
+/* A lane's cell index by lane number, and the active lanes. */
 struct pattern {
     const char *name, *cell, *lanes;
-    bool crowded; /* several lanes in one place: nothing new behind each instruction */
+    bool crowded; /* several lanes at one address: single-stepping shows nothing new */
 };
 static const struct pattern patterns[] = {
     {"a row", "mov.u32 %c, %lane;", "0xffffffff", false},
@@ -56,8 +56,8 @@ static const struct pattern patterns[] = {
 
 #define ROUNDS part_of(3000)
 
-/* Even blocks write: each element is a number's low bits, and so is each byte of a scalar. Odd ones
- * read, and count what does not agree. */
+/* Even blocks write: each element is the low bits of a number, and so is each byte of a scalar.
+ * Odd blocks read, and count values whose parts disagree. */
 static const char text_head[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry main(.param .u64 cells, .param .u64 torn) {\n"
@@ -80,7 +80,7 @@ static size_t put_elements(char *out, size_t room, const struct shape *s) {
     return n + (size_t)snprintf(out + n, room - n, "}");
 }
 
-/* Whether the elements agree with the first, or its bytes with its lowest: %q if not. */
+/* Clears %q unless all elements agree with the first, or all bytes of a scalar with its lowest. */
 static size_t put_check(char *out, size_t room, const struct shape *s) {
     static const char *const bits[] = {[1] = "16", [2] = "16", [4] = "32", [8] = "64", [16] = ""};
     const char r = reg_of(s), *b = bits[s->bytes];
@@ -142,7 +142,7 @@ static void check_shape(const struct shape *s, const struct pattern *p) {
 static void each_shape(void (*check)(const struct shape *, const struct pattern *)) {
     for (size_t b = 0; b < sizeof(builds) / sizeof(builds[0]); b++) {
         setenv("SALUS_SOFT_ISA", builds[b], 1);
-        if (strcmp(isa_name(), builds[b]) != 0) continue; /* not this processor's */
+        if (strcmp(isa_name(), builds[b]) != 0) continue; /* not supported by this processor */
         for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
             for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
                 check(&shapes[s], &patterns[p]);
@@ -154,20 +154,21 @@ Test(tearing, what_moves_at_once_is_whole) {
     each_shape(check_shape);
 }
 
-/* ---- behind every instruction -------------------------------------------------------------------
- * The processor's trap flag is set while a handler runs. Behind each instruction of a store's the
- * cells are looked at; behind each of a load's they are written anew, all bytes of a cell alike, so
- * that a value that was read in two goes does not agree with itself.
- */
+/* ---- after every instruction
+ * -------------------------------------------------------------------
+ *
+ * The processor's trap flag is set while a handler runs. After each instruction of a store the
+ * cells are checked. After each instruction of a load they are rewritten, with all bytes of a
+ * cell equal, so that a value that was read in two steps disagrees with itself. */
 
 #define CELLS 32
 #define TRAP_FLAG 0x100u
 
 static code_handler *stepped_handler;
 static unsigned char stepped_cells[CELLS * 16] __attribute__((aligned(64)));
-static uint32_t stepped_bytes, stepped_torn, stepped_count; /* bytes: of a cell */
+static uint32_t stepped_bytes, stepped_torn, stepped_count; /* bytes: size of a cell */
 static bool stepped_loads, stepped_swaps;
-static uint64_t stepped_put, stepped_got; /* sums of what was exchanged between instructions */
+static uint64_t stepped_put, stepped_got; /* sums of the values exchanged between instructions */
 
 static bool cell_is_whole(const unsigned char *cell) {
     for (uint32_t k = 1; k < stepped_bytes; k++)
@@ -175,8 +176,9 @@ static bool cell_is_whole(const unsigned char *cell) {
     return true;
 }
 
-/* Somebody else exchanges the first cell now and then, which has 16 bytes {n, ~n}: at moments of no
- * period, or a loop of more instructions than that would never find what it has read. */
+/* Exchanges the first cell, which holds 16 bytes {n, ~n}, at irregular times. With a regular
+ * period, a compare-and-swap loop longer than the period would never find the value that it has
+ * read. */
 static void swap_cell(void) {
     static uint32_t drawn = 1;
     uint64_t cell[2];
@@ -208,8 +210,8 @@ static void step_through(struct warp *w, const struct code_inst *i, uint32_t mas
     __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(uint64_t)TRAP_FLAG);
 }
 
-/* Puts step_through in place of the handler of the kernel's only `op` that is a vector's or that
- * touches the cells: the first one. */
+/* Replaces the handler of the kernel's first `op` that is a vector operation or accesses the
+ * cells by step_through. */
 static void step_kernel(struct ptxrun *r, uint32_t op) {
     struct code_kernel *k;
     cr_assert_eq(code_kernel_get(r->module, "main", &k, r->why, sizeof(r->why)), 0, "%s", r->why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tasks that only take time, on a clock that the test turns.
+ * Tasks that only take time, on a clock that the test advances.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define SMS 16
 
 static struct timeline tl;
-static struct dev_queue queues[2]; /* one a level */
+static struct dev_queue queues[2]; /* one per level */
 static struct dev_op ops[8];
 static struct task tasks[8];
 
@@ -110,7 +110,7 @@ Test(timeline, a_level_may_change_while_it_waits) {
     add(2, 0, SMS, 100, 1002);
     tasks[2].queue = &queues[1];
     timeline_add(&tl, &tasks[2], 1050);
-    tasks[0].queue = &queues[1]; /* it runs: nothing changes */
+    tasks[0].queue = &queues[1]; /* the task runs already: nothing changes */
     timeline_add(&tl, &tasks[0], 1050);
     cr_assert_eq(next(9000), 0);
     check(0, 1000, 1100, 100);
@@ -119,7 +119,7 @@ Test(timeline, a_level_may_change_while_it_waits) {
     cr_assert_eq(next(9000), -1);
 }
 
-/* However late one looks. */
+/* The start does not depend on when the timeline is polled. */
 Test(timeline, a_successor_begins_when_the_one_before_it_ended) {
     add(0, 0, SMS, 100, 1000);
     for (int i = 0; i < 5; i++) {
@@ -156,7 +156,7 @@ Test(timeline, cancelled_ones_end_at_once) {
     add(2, 0, SMS, 50, 1020);
     cancel(0, 1100);
     cancel(1, 1100);
-    cancel(1, 1101); /* again: nothing */
+    cancel(1, 1101); /* a second time: no effect */
     cr_assert_eq(timeline_end_ns(&tl), 0, "there is something to do now");
     cr_assert_eq(next(1200), 0);
     cr_assert_eq(ops[0].result, ERR_CANCELLED);

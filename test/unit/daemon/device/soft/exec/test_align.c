@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Alignment that variables ask for, in every space, as kernels see their addresses.
+ * Alignment of variables in every memory space, checked on the addresses that kernels see.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #define LEVELS 3
 #define DEPTH 4
 
-/* A kernel and two functions with local arrays; each reports where its own lies. The innermost goes
- * on to itself, and is also called through a pointer. */
+/* A kernel and two functions with local arrays; each reports its array's address. The innermost
+ * function calls itself, and is also called through a pointer. */
 static const char local_text[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".func inner(.param .b64 out, .param .b32 depth) {\n"
@@ -76,7 +76,7 @@ Test(align, local_arrays_of_callees) {
     }
 }
 
-/* A structure by value: the caller's copy, and the callee's. */
+/* A structure by value: the caller's copy and the callee's. */
 static const char value_text[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".func (.param .b64 r) callee(.param .b32 odd, .param .align 128 .b8 s[130]) {\n"
@@ -100,7 +100,7 @@ Test(align, parameters_of_functions) {
     ptxrun_destroy(r);
 }
 
-/* A stack that is measured, as there is no recursion: what alignment takes is measured too. */
+/* A stack of known size, because there is no recursion: the size includes alignment. */
 static const char chain_text[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".func leaf() { .local .align 512 .b8 mine[512]; .reg .b32 %r; mov.u32 %r, 1;\n"
@@ -136,14 +136,14 @@ Test(align, variables_of_blocks_and_modules) {
     static const uint32_t want[] = {1024, 256, 4, 2048, 128, 512, 256};
     struct ptxrun *r = ptxrun_create(places_text, strlen(places_text), 0);
     uint64_t *out = ptxrun_alloc(r, sizeof(want) * 2);
-    r->shared = 100; /* dynamic */
+    r->shared = 100; /* dynamic shared memory */
     for (int round = 0; round < 8; round++) {
         cr_assert_eq(ptxrun_launch(r, "main", 1, 1, 1, (uint64_t)out), 0, "%s%s", r->why,
                      r->result.text);
         for (size_t k = 0; k < sizeof(want) / sizeof(want[0]); k++)
             cr_assert_eq(out[k] % want[k], 0, "variable %zu: 0x%llx", k,
                          (unsigned long long)out[k]);
-        free(malloc(1000u << round)); /* the next blocks lie elsewhere */
+        free(malloc(1000u << round)); /* moves the next blocks to other addresses */
     }
     ptxrun_destroy(r);
 }

@@ -33,11 +33,11 @@ static void check_cuda(struct ptxrun *r) {
         want[16 + t % 7]++;
     }
     want[7] = N % 10;
-    want[8] = 0; /* 0 -> 9 -> ... -> 0 takes ten */
+    want[8] = 0; /* a cycle 0 -> 9 -> ... -> 0 takes ten steps */
     want[9] = N;
-    w[10] = 0; /* the last writer */
+    w[10] = 0; /* the last writer's value */
     cr_assert_eq(memcmp(w, want, sizeof(want)), 0, "%s", ptxrun_what);
-    char seen[N] = {0}; /* each ticket once */
+    char seen[N] = {0}; /* each ticket occurs once */
     for (int t = 0; t < N; t++) {
         cr_assert(w[32 + t] >= 0 && w[32 + t] < N && !seen[w[32 + t]]);
         seen[w[32 + t]] = 1;
@@ -177,7 +177,7 @@ Test(atomics, every_operation) {
     }
 }
 
-/* The host's processes see the same words: atomics must be the processor's. */
+/* The host's processes access the same words, so atomics must be the processor's. */
 static const char count_text[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry count(.param .u64 p) {\n"
@@ -205,7 +205,7 @@ Test(atomics, nothing_is_lost_among_threads) {
     ptxrun_destroy(r);
 }
 
-/* Lanes that come to one address at once do so one after the other. */
+/* Lanes that access one address at once are serialized. */
 static const char row_text[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry k(.param .u64 p) {\n"
@@ -244,8 +244,8 @@ Test(atomics, lanes_at_one_address) {
 /* ---- subnormals and NaNs ----------------------------------------------------------------------
  */
 
-/* Sums of f32 that are subnormal, or have such a term, are zeros in global memory and stay what
- * they are in shared memory, however either is addressed. NaNs become one. */
+/* Subnormal f32 sums and terms are flushed to zero in global memory and not in shared memory,
+ * however either is addressed. All NaNs become the same NaN. */
 static const char sums_of_subnormals[] =
     ".version 8.1\n.target sm_90\n.address_size 64\n"
     ".visible .entry k(.param .u64 p) { .shared .align 16 .b8 s[16];\n"

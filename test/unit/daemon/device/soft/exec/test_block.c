@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks: barriers in all their forms, shared memory, what happens when a block is stuck.
+ * Blocks: barriers in all their forms, shared memory, and blocks that are stuck.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static void check_beyond(struct ptxrun *r) {
         int err = ptxrun_launch(r, "beyond_shared", 1, 32, 2, (uint64_t)out, (uint64_t)at[i]);
         cr_assert_eq(err, ERR_ILLEGAL_ADDRESS, "%s at %d: %d", ptxrun_what, at[i], err);
     }
-    r->shared = 116; /* compilers read a vector whole */
+    r->shared = 116; /* compilers read the whole vector */
     int err = ptxrun_launch(r, "beyond_shared", 1, 32, 2, (uint64_t)out, (uint64_t)0);
     cr_assert_eq(err, 0, "%s", r->result.text);
     r->shared = 112;
@@ -110,8 +110,8 @@ Test(block, shared_memory_ends_where_it_ends) {
     ptxrun_each("engine", check_beyond);
 }
 
-/* A warp's row that crosses the end, and one that begins beyond it; lanes that all have the word
- * behind the end, or one that is misaligned. */
+/* A warp's row that crosses the end of the array, and one that begins beyond it; lanes that all
+ * access the word after the end, or a misaligned one. */
 #define ROW(op, at) HEAD BEGIN("row") "mov.u32 %r9, 5; add.u32 %r5, %r4, " #at ";\n" op END
 #define WORD(at) HEAD BEGIN("row") "add.u32 %r5, %r3, " #at ";\nld.shared.u32 %r9, [%r5];\n" END
 static void expect_row(const char *text, int want) {
@@ -154,7 +154,7 @@ Test(block, named_barriers_with_arrive) {
     ptxrun_destroy(r);
 }
 
-/* A count in whole warps when the last warp is not full; ids from a register. */
+/* A barrier count in whole warps when the last warp is not full; barrier ids from a register. */
 static const char partial[] = HEAD BEGIN(
     "partial") "st.shared.u32 [%r4], %r1; mov.u32 %r7, 7; mov.u32 %r8, 64; barrier.sync %r7, %r8;\n"
                "sub.u32 %r6, 39, %r1; shl.b32 %r6, %r6, 2; add.u32 %r6, %r6, %r3; ld.shared.u32 "
@@ -211,7 +211,7 @@ Test(block, only_sixteen_barriers) {
     ptxrun_destroy(r);
 }
 
-/* Ticks between two looks at the time, and around them. */
+/* Clock ticks between two readings of the time, and around them. */
 static const char clocks[] =
     HEAD ".visible .entry clocks(.param .u64 out) { .reg .b64 %o, %t<4>, %c<2>; .reg .pred %p;\n"
          "ld.param.u64 %o, [out];\n"
@@ -267,7 +267,7 @@ Test(block, asynchronous_copies) {
     ptxrun_destroy(r);
 }
 
-/* Every width, whole warps and parts of them, with fewer bytes to read, and lanes that read
+/* Every width, whole warps and parts of them, with fewer source bytes, and lanes that read
  * nothing: in each build. */
 #define COPY(kind, bytes, more)                                                                \
     BEGIN(kind)                                                                                \

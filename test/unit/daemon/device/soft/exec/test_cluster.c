@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clusters: where a block is in its own, each other's shared memory in every way to reach it,
- * barriers over all blocks, and what arrives at another block's mbarrier.
+ * Clusters: a block's position, access to other blocks' shared memory in every way, barriers over
+ * all blocks, and arrivals at another block's mbarrier.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -51,7 +51,8 @@ static uint32_t *run(struct ptxrun *r, uint32_t blocks, uint32_t threads, uint32
     return out;
 }
 
-/* Every thread stores `want`, of its rank, in clusters of 4 blocks of 2 threads. */
+/* Expects that every thread stores `want`, computed from its rank, in clusters of 4 blocks of 2
+ * threads. */
 static void each_rank(const char *body, uint32_t (*want)(uint32_t rank, uint32_t thread)) {
     struct ptxrun *r = kernel(body);
     uint32_t *out = run(r, 8, 2, 4);
@@ -63,7 +64,7 @@ static void each_rank(const char *body, uint32_t (*want)(uint32_t rank, uint32_t
 
 #define SYNC "barrier.cluster.arrive.aligned;barrier.cluster.wait.aligned;\n"
 
-/* ---- where a block is ------------------------------------------------------------------------ */
+/* ---- a block's position ---------------------------------------------------------------------- */
 
 #define DIGIT(name) "mov.u32 %r3,%" name ";mad.lo.u32 %r10,%r10,10,%r3;\n"
 
@@ -130,13 +131,13 @@ Test(cluster, that_cannot_be_are_not_launched) {
     ptxrun_destroy(r);
 }
 
-/* ---- shared memory of others ----------------------------------------------------------------- */
+/* ---- shared memory of other blocks ----------------------------------------------------------- */
 
 static uint32_t of_the_one_before(uint32_t rank, uint32_t thread) {
     return (rank + 3) % 4 * 10 + thread;
 }
 
-/* Each thread gives 10 * rank + thread to the next block. */
+/* Each thread writes 10 * rank + thread to the next block. */
 #define GIVE "mad.lo.u32 %r3,%rank,10,%t;mov.u32 %r4,sh;mad.lo.u32 %r4,%t,4,%r4;\n"
 #define TAKE SYNC "ld.shared.u32 %r10,[%r4];\n" SYNC
 

@@ -42,7 +42,7 @@ static int next(uint64_t now_ns) {
 Test(fluid_timeline, two_that_want_all_have_half_each) {
     add(0, SMS, 1000, 10000);
     cr_assert_eq(next(10000), -1);
-    add(1, 2 * SMS, 1000, 10500); /* half of the first is over */
+    add(1, 2 * SMS, 1000, 10500); /* half of the first task is done */
     cr_assert_eq(next(10500), -1);
     cr_assert_eq(timeline_end_ns(&tl), 11500);
     cr_assert_eq(next(99999), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software device allocates nothing in the steady state: neither for operations nor for the
+ * The software device allocates no memory in the steady state, neither for operations nor for the
  * grids, blocks, stacks and frames of their kernels.
  */
 #include <criterion/criterion.h>
@@ -18,10 +18,10 @@
 #define BASE 0x230000000000ull
 #define LAUNCHES 8u /* launches of a round */
 #define ROUNDS 1250u
-#define LARGE (512u << 10) /* a copy that a thread of the device does */
+#define LARGE (512u << 10) /* a copy large enough for a thread of the device */
 
-/* `sum` adds i to each thread's cell by a function whose argument lies on the stack; `sync` does
- * it by one whose blocks meet, with shared memory. */
+/* `sum` adds i to each thread's cell by a function whose argument is on the stack. `sync` does
+ * it by a function in which the blocks synchronize, with shared memory. */
 static const char ptx[] =
     ".version 8.0\n.target sm_75\n.address_size 64\n"
     ".func (.param .b32 out) plus(.param .b32 a, .param .b32 b)\n{\n"
@@ -61,7 +61,7 @@ static struct dev_func *find(const char *name) {
     return f;
 }
 
-/* One thread, so that no more blocks are in execution at a time in one round than in another. */
+/* Uses one thread, so that the number of blocks executing at a time is the same in every round. */
 static void open_device(void) {
     static const struct dev_space_ops own;
     const struct dev_config config = {.memory_bytes = 256 * MIB, .threads = 1};
@@ -122,7 +122,7 @@ static void copy(uint64_t dst, uint64_t src, uint64_t bytes) {
     cr_assert_eq(dev_soft.copy(queue, &c, next_op()), 0);
 }
 
-/* All of the kernels are in the queue before the first of them begins. */
+/* All kernels are in the queue before the first of them begins. */
 static void run_round(uint32_t number) {
     const struct dev_memset zeros = {.dst = BASE, .elem_bytes = 4, .width_elems = 64, .height = 1};
     cr_assert_eq(dev_soft.memset(queue, &zeros, next_op()), 0);
