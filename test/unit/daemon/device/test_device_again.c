@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory of the software GPU that is opened again, as by another process: chunks, variables of
- * modules, and what cannot be had again.
+ * modules, and memory that cannot be adopted.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static const struct dev_space_ops no_ops;
 static struct dev *dev;
 static struct dev_space *space;
 static uint64_t host;
-static int kept = -1; /* as the broker has it */
+static int kept = -1; /* memory of the device, as the broker keeps it */
 static char why[256];
 
 static int open_on(int fd, uint64_t bytes) {
@@ -61,7 +61,8 @@ static void teardown(void) {
 
 TestSuite(device_again, .init = setup, .fini = teardown);
 
-/* The earlier device belongs to another process: nothing of it is given back, or counts as lost. */
+/* The earlier device belongs to another process: none of its objects is freed here, or counts as
+ * leaked. */
 static void bury(void *what) {
     static void *volatile graves[64];
     static uint32_t count;
@@ -137,7 +138,7 @@ Test(device_again, what_is_adopted_is_as_it_was) {
     dev_soft.recovery->memory_settle(dev);
 }
 
-/* Two jobs' records name it, one of which is wrong: the other may still have it. */
+/* Two jobs' records name the chunk, one of them wrongly: the other job may still adopt it. */
 Test(device_again, what_is_given_back_before_all_are_there_stays_as_it_was) {
     struct dev_chunk *chunk;
     cr_assert_eq(dev_soft.chunk_create(dev, &chunk), 0);
@@ -225,7 +226,7 @@ static uint64_t var(struct dev_module *m, const char *name) {
     return addr;
 }
 
-/* A placing that must fail leaves nothing, so that a right one still can be. */
+/* A placement that must fail leaves nothing behind, so that a correct one is still possible. */
 static void expect_refused(struct dev_module *m, const struct dev_granule *where, uint32_t count,
                            int err) {
     uint64_t used = dev_soft.mem_used(dev);
@@ -336,7 +337,7 @@ Test(device_again, places_that_cannot_be_are_refused) {
     dev_soft.recovery->memory_settle(dev);
 }
 
-/* A heap that nothing was taken from is made anew, and never where variables were. */
+/* A heap without allocations is created anew, and never where variables were. */
 Test(device_again, a_heap_is_not_in_the_way_of_variables) {
     struct dev_granule where[MOST], later[MOST];
     struct dev_module *b = place(two_vars), *a = place(heap_user);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables of the backends: each has the whole core, and each optional interface wholly or not at
- * all, with those that it needs.
+ * The tables of the backends: each has the complete core, and each optional interface completely or
+ * not at all, together with the interfaces that it requires.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include "daemon/device/device_textures.h"
 #include "daemon/device/device_variables.h"
 
-/* The members of a table from an offset to another, which are pointers. */
+/* Expects that all members of a table between two offsets, which are pointers, are set. */
 static void expect_filled(const void *table, size_t from, size_t to, const char *name,
                           const char *backend) {
     for (size_t at = from; at < to; at += sizeof(void *)) {
@@ -70,7 +70,7 @@ Test(seam, each_backend_has_the_core_and_whole_interfaces) {
     }
 }
 
-/* Clients are told by flags of info, and the worker goes by the interfaces. */
+/* Clients read info's flags, and the worker checks the interfaces, so both must agree. */
 Test(seam, info_says_what_the_interfaces_say) {
     const struct dev_config config = {.memory_bytes = 64ull << 20, .threads = 1};
     struct dev_info info;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels in parts: which may be, with the reason where one may not; what their PTX becomes; and
- * grids in slabs. That a kernel computes the same in parts is held against launches that go through
- * test/lib/ptxrun.
+ * Kernels in parts (subgrids): which ones qualify, the reason where one does not, their rewritten
+ * PTX, and grids in slabs. Launches that go through test/lib/ptxrun check that a kernel computes
+ * the same in parts.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ static const char *text_of(const char *body) {
     return text;
 }
 
-/* NULL: it may. */
+/* `reason` NULL: the kernel qualifies. */
 static void is_refused(const char *body, const char *reason) {
     struct ptx_module *m = parsed(text_of(body));
     char why[160] = "";
@@ -106,7 +106,7 @@ Test(subgrid, calls_are_looked_into) {
 
 #define AGAIN "setp.ne.u32 %%p1,%%r1,%%r2; @%%p1 bra L;"
 
-/* Outside of loops each of these is harmless. */
+/* Outside loops, each of these is harmless. */
 Test(subgrid, who_may_wait_for_other_blocks_may_not) {
     static const char *const sees[] = {"ld.volatile.global.u32 %r6,[%d1];",
                                        "ld.relaxed.gpu.global.u32 %r6,[%d1];",
@@ -168,7 +168,7 @@ Test(subgrid, heads_say_what_cannot_be_cut) {
     ptx_module_free(m);
 }
 
-/* ---- what it becomes ------------------------------------------------------------------------- */
+/* ---- rewritten PTX --------------------------------------------------------------------------- */
 
 static char *rewritten(const char *text, int want) {
     struct ptx_module *m = parsed(text);
@@ -260,7 +260,7 @@ Test(subgrid, what_cannot_be_rewritten_is_said) {
     free(rewritten(HEAD ".func f() { ret; }", -ENOENT));
     free(rewritten(".version 8.0\n.target sm_90, debug\n.address_size 64\n.entry k() { ret; }",
                    -ENOTSUP));
-    /* The target of its alias is left out. */
+    /* The alias's target is missing. */
     free(rewritten(HEAD ".func f() { ret; }\n.func g();\n.alias g, f;\n"
                         ".entry k() { call g; ret; }",
                    -ENOTSUP));
@@ -301,7 +301,8 @@ Test(subgrid, slabs_are_the_grid_in_its_order) {
 
 /* ---- run in parts ---------------------------------------------------------------------------- */
 
-/* Each block's place and the grid, in its own cell: ptxrun holds the parts to the whole. */
+/* Each block stores its position and the grid's size in its own cell; ptxrun compares parts with
+ * the whole. */
 Test(subgrid, blocks_find_their_place_in_the_whole_grid) {
     static const char text[] = HEAD
         ".visible .entry k(.param .u64 out, .param .u8 tag)\n{ .reg .b32 %r<19>; .reg .b64 %d<9>;\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What launches touch: kernels as compilers write them, with the ranges that they read and write,
- * and those that are refused, with the reason. That a kernel touches nothing else is held against
- * every launch that goes through test/lib/ptxrun.
+ * The memory that launches access: kernels as compilers write them, with the ranges that they read
+ * and write, and kernels that are refused, with the reason. Every launch through test/lib/ptxrun
+ * checks that a kernel accesses nothing else.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static void is(const struct ranges *r, uint32_t i, uint64_t addr, uint64_t bytes
               r->items[i].lo, r->items[i].hi);
 }
 
-/* a, b, c and n; its body has i in %r1 where threads are counted through. */
+/* Parameters a, b, c and n; in the body, %r1 is the thread's index i. */
 #define BUFFERS                                                                        \
     ".visible .entry k(.param .u64 pa,.param .u64 pb,.param .u64 pc,.param .u32 pn)\n" \
     "{ .reg .pred %p<9>; .reg .b32 %r<29>; .reg .b64 %d<29>; .reg .f32 %f<9>;\n"       \
@@ -111,7 +111,8 @@ Test(touch, a_loop_over_the_grid) {
     done(&l);
 }
 
-/* The counter that ends it is another register than the pointers, which go on by themselves. */
+/* The counter that ends the loop is another register than the pointers, which advance by
+ * themselves. */
 Test(touch, a_loop_with_pointers_that_go_on) {
     struct look l = with("mov.u32 %r8,100;"
                          "L: ld.global.v2.f32 {%f1,%f2},[%d1+-8]; st.global.f32 [%d2],%f1;"
@@ -124,7 +125,7 @@ Test(touch, a_loop_with_pointers_that_go_on) {
     done(&l);
 }
 
-/* 1 << 28 rounds are not gone; what the test at their end says is enough for an index. */
+/* The loop's 1 << 28 iterations are not simulated; the condition at their end bounds the index. */
 Test(touch, a_long_loop_takes_no_time) {
     uint64_t begin = fdutil_now_ns();
     struct look l =
@@ -146,7 +147,7 @@ Test(touch, a_long_loop_takes_no_time) {
     cr_expect_lt(fdutil_now_ns() - begin, 5000000000ull);
 }
 
-/* A value that is equal in one round of a loop may differ in the next. */
+/* A value that is uniform in one iteration may differ in the next. */
 Test(touch, what_a_round_knew_is_not_what_the_next_one_knows) {
     struct look l = with("mov.u32 %r9,0; mov.u32 %r10,%r9; mov.u32 %r8,268435456;"
                          "L: setp.lt.u32 %p3,%r9,10; @!%p3 bra N; mul.wide.u32 %d4,%r10,4;"
@@ -195,7 +196,7 @@ Test(touch, a_place_that_two_ways_lead_to) {
     done(&l);
 }
 
-/* Two conditions in one, and what either says where both must hold. */
+/* Two joined conditions: each one's bound applies where both must hold. */
 Test(touch, conditions_that_were_joined) {
     struct look l = with("setp.lt.u32 %p1,%r5,10; setp.gt.u32 %p2,%r5,3; and.pred %p3,%p1,%p2;"
                          "@!%p3 bra OUT; mul.wide.u32 %d4,%r5,4; add.s64 %d5,%d1,%d4;"
@@ -213,7 +214,7 @@ Test(touch, conditions_that_were_joined) {
     done(&l);
 }
 
-/* 32 bits go round before they become an address. */
+/* 32-bit numbers wrap before they become an address. */
 Test(touch, numbers_that_wrap) {
     struct look l = with("add.s32 %r9,%r1,2147483647; mul.wide.s32 %d4,%r9,4; add.s64 %d5,%d2,%d4;"
                          "st.global.f32 [%d5],%f1;",
@@ -292,7 +293,7 @@ Test(touch, what_others_may_wait_for_is_refused) {
     done(&l);
 }
 
-/* The second time it may be another thread, or another time. */
+/* A repeated launch may see another thread first, or another time. */
 Test(touch, what_may_be_otherwise_next_time_says_not_where_to_write) {
     refused("mov.u32 %r9,%clock; setp.gt.u32 %p2,%r9,5; @%p2 bra OUT; st.global.u32 [%d1],%r1;",
             "may go elsewhere");
@@ -324,7 +325,7 @@ Test(touch, what_may_be_otherwise_next_time_says_not_where_to_write) {
     done(&l);
 }
 
-/* ---- runs of numbers, held against all numbers ----------------------------------------------- */
+/* ---- ranges of numbers, compared with all numbers -------------------------------------------- */
 
 #define BITS 4u
 #define ALL (1u << BITS)

@@ -180,7 +180,7 @@ Test(cluster, loads) {
               of_the_next);
 }
 
-/* 32 bytes that each block stores at the end. */
+/* 32 bytes, which each block stores at the end. */
 Test(cluster, others_shared_memory_is_no_traffic) {
     struct ptxrun *r = kernel("mov.u32 %r5,sh;cvt.u64.u32 %s0,%r5;cvta.shared.u64 %s0,%s0;\n"
                               "mapa.u64 %s1,%s0,%next;st.u32 [%s1],%t;atom.add.u32 %r6,[%s1],1;\n"
@@ -195,7 +195,8 @@ static uint32_t eight_of_all(uint32_t rank, uint32_t thread) {
     return 8 * (rank + 100 * thread);
 }
 
-/* All eight threads add to the word of each rank, which every block reads where it is its own. */
+/* All eight threads add to the word of each rank, which every block reads in its own shared
+ * memory. */
 Test(cluster, atomics) {
     each_rank("mov.u32 %r6,0;\nagain: mapa.shared::cluster.u32 %r5,sh,%r6;\n"
               "red.shared::cluster.add.u32 [%r5],%r6;\n"
@@ -264,8 +265,8 @@ static uint32_t steps_of_all(uint32_t rank, uint32_t thread) {
     return 4 * 10;
 }
 
-/* Ten times: every block counts up in block 0, waits, and sees that all have; the arrival is apart
- * from the wait. */
+/* Ten rounds: every block increments a counter in block 0, waits, and sees that all have; arrive
+ * and wait are separate instructions. */
 Test(cluster, barriers_wait_for_all_blocks) {
     each_rank("mapa.shared::cluster.u32 %r5,sh,0;mov.u32 %r6,0;\nagain:\n"
               "@%q0 red.shared::cluster.add.u32 [%r5],1;barrier.cluster.arrive.release;\n"
@@ -282,7 +283,7 @@ static uint32_t the_rank(uint32_t rank, uint32_t thread) {
     return rank;
 }
 
-/* Block 3 exits without arriving, thread 1 of the others arrives and exits. */
+/* Block 3 exits without arriving; thread 1 of the other blocks arrives and exits. */
 Test(cluster, barriers_do_not_wait_for_the_dead) {
     each_rank("mov.u32 %r10,%rank;setp.eq.u32 %q2,%rank,3;@%q2 bra done;\n"
               "mapa.shared::cluster.u32 %r5,sh,0;\n"
@@ -295,7 +296,7 @@ Test(cluster, barriers_do_not_wait_for_the_dead) {
               the_rank);
 }
 
-/* Arrivals of threads that are gone do not stand for those that are missing. */
+/* Arrivals of exited threads do not replace missing ones. */
 Test(cluster, who_arrives_and_exits_counts_once) {
     struct ptxrun *r =
         kernel("setp.ge.u32 %q1,%t,32;@%q1 bra stay;\n"
@@ -316,9 +317,9 @@ Test(cluster, who_waits_for_good_is_told) {
     faults("setp.eq.u32 %q2,%rank,0;@%q2 bar.sync 1,64;" SYNC, ERR_LAUNCH_FAILED, "deadlock");
 }
 
-/* ---- threads, and launches of all sorts ------------------------------------------------------ */
+/* ---- threads, and launches of all kinds ------------------------------------------------------ */
 
-/* Cluster 0 waits for what the last cluster stores. */
+/* Cluster 0 waits for a value that the last cluster stores. */
 Test(cluster, clusters_run_side_by_side) {
     struct ptxrun *r = kernel(
         "mov.u32 %r3,%clusterid.x;mov.u32 %r4,%nclusterid.x;sub.u32 %r4,%r4,1;\n"
@@ -340,7 +341,7 @@ Test(cluster, clusters_run_side_by_side) {
     ptxrun_destroy(r);
 }
 
-/* One block waits for another one of its cluster without a barrier. */
+/* One block waits for another block of its cluster without a barrier. */
 static uint32_t always_9(uint32_t rank, uint32_t thread) {
     (void)rank, (void)thread;
     return 9;
@@ -354,7 +355,7 @@ Test(cluster, blocks_of_a_cluster_run_side_by_side) {
               always_9);
 }
 
-/* ---- what arrives at another block's barrier ------------------------------------------------- */
+/* ---- arrivals at another block's barrier ----------------------------------------------------- */
 
 #define INIT(count) "@%q0 mbarrier.init.shared.b64 [bar]," #count ";\n" SYNC
 #define WAIT                                                                   \
@@ -381,7 +382,7 @@ static uint32_t sum_of_words(uint32_t rank, uint32_t thread) {
     return 3 + 2 * ((rank + 3) % 4) * 100;
 }
 
-/* Thread t of each block stores 100 * rank, 1, and 2 at words 2 * t and so on of the next. */
+/* Thread t of each block stores 100 * rank, 1, and 2 at words 2 * t and so on of the next block. */
 Test(cluster, values_arrive) {
     each_rank(
         INIT(1) EXPECT(
@@ -430,7 +431,7 @@ static uint32_t words_of_one(uint32_t rank, uint32_t thread) {
     return rank == 2 ? 0 : 1000 + thread;
 }
 
-/* Blocks 0, 1 and 3 get what block 1 reads; block 2 is not told. */
+/* Blocks 0, 1 and 3 get the data that block 1 reads; block 2 is not in the mask. */
 Test(cluster, copies_go_to_many) {
     struct ptxrun *r = kernel(INIT(1) "setp.ne.u32 %q3,%rank,2;@!%q3 bra over;\n" EXPECT(
         32) "setp.eq.u32 %q2,%rank,1;@!%q2 bra wait;@!%q0 bra wait;mov.b16 %h0,11;\n"
@@ -453,7 +454,7 @@ static uint32_t three_times(uint32_t rank, uint32_t thread) {
     return 3 * ((rank + 3) % 4 * 10 + thread);
 }
 
-/* Copied to the next block, and added to that twice. */
+/* Copied to the next block, and added there twice. */
 Test(cluster, copies_reduce) {
     each_rank(INIT(1) EXPECT(48) GIVE
               "st.shared.u32 [%r4+64],%r3;bar.sync 0;\n"
@@ -467,8 +468,8 @@ Test(cluster, copies_reduce) {
               three_times);
 }
 
-/* Down to global memory: the largest of each word, sums of floats, bytes 0 and 5 of 16, and sums of
- * floats below the normal ones, which are flushed. */
+/* Reductions down to global memory: the largest of each word, sums of floats, bytes 0 and 5 of
+ * 16, and sums of subnormal floats, which are flushed to zero. */
 Test(cluster, copies_down_reduce) {
     struct ptxrun *r = kernel(
         "mov.u32 %r4,sh;mad.lo.u32 %r5,%t,4,%r4;mad.lo.u32 %r3,%b,100,%t;st.shared.u32 [%r5],%r3;\n"
@@ -519,15 +520,16 @@ Test(cluster, what_arrives_nowhere_is_a_fault) {
            ERR_ILLEGAL_ADDRESS, "outside the block's shared memory");
 }
 
-/* ---- the work of other clusters ---------------------------------------------------------------
- */
+/* ---- taking over other clusters' work
+ * --------------------------------------------------------- */
 
 #define ASK                                                                      \
     "@%q0 mbarrier.init.shared.b64 [bar],1;@%q0 st.shared.b64 [sh+8],%p;\n" SYNC \
     "@%q0 mbarrier.arrive.expect_tx.shared.b64 _,[bar],16;\n" SYNC
 
-/* Nobody gets any: each asks, is told so at its barrier, and does its own. 1000 where the barrier's
- * phase is over, 1 where the answer is a refusal, and the words of it. */
+/* No request is granted: each block asks, gets the refusal at its barrier, and does its own
+ * work. 1000 where the barrier's phase is complete, 1 where the answer is a refusal, and the
+ * words of the answer. */
 #define TOLD                                                                                   \
     SYNC "mbarrier.test_wait.parity.shared.b64 %q1,[bar],0;@%q1 add.u32 %r10,%r10,1000;\n"     \
          "{.reg .b128 %c;.reg .b32 %i<5>;ld.shared.b128 %c,[sh];\n"                            \
@@ -559,7 +561,7 @@ Test(cluster, requests_for_the_work_of_others_fail) {
               refused);
 }
 
-/* An answer other than a refusal was a grant: it is the program's memory. */
+/* Every answer but a refusal counts as a grant, because the answer is in the program's memory. */
 static uint32_t granted(uint32_t rank, uint32_t thread) {
     (void)rank;
     (void)thread;

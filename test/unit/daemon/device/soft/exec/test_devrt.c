@@ -56,11 +56,11 @@ static void check_hostile(struct ptxrun *r) {
     char *s = ptxrun_alloc(r, 6000);
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         strcpy(s, formats[i]);
-        int err = prints(r, 1234, 1.5, (uint64_t)s, 1); /* arguments run out: faults, or prints */
+        int err = prints(r, 1234, 1.5, (uint64_t)s, 1); /* missing arguments: faults, or prints */
         cr_assert(!err || err == ERR_ILLEGAL_ADDRESS, "%s: %d", formats[i], err);
         cr_assert_leq(r->text_len, 2 * 4096 + 200);
     }
-    memset(s, 'x', 6000); /* no end: cut, or out of bounds */
+    memset(s, 'x', 6000); /* unterminated: truncated, or out of bounds */
     int err = prints(r, 1, 1, (uint64_t)s, 1);
     cr_assert(!err || err == ERR_ILLEGAL_ADDRESS);
     uint64_t bad[] = {1, (uint64_t)check_hostile, (uint64_t)s + 6000, (uint64_t)-1, 1ull << 63};
@@ -90,7 +90,7 @@ static void check_heap(struct ptxrun *r) {
     int32_t *out = ptxrun_alloc(r, 64 * 4);
     cr_assert_eq(ptxrun_launch(r, "heap_use", 1, 64, 2, (uint64_t)out, (uint64_t)100), 0);
     for (int t = 0; t < 64; t++)
-        cr_assert_eq(out[t], -1); /* no heap: NULL */
+        cr_assert_eq(out[t], -1); /* without a heap: NULL */
     enum { HEAP = 64 << 10 };
     char *memory = ptxrun_alloc(r, HEAP);
     r->heap = heap_create((uint64_t)memory, (uint64_t)memory + HEAP);
@@ -113,7 +113,7 @@ Test(devrt, malloc_and_free) {
     ptxrun_each("engine", check_heap);
 }
 
-/* As many as there are; then they are given back, every `keep`-th one but. */
+/* Allocates as many pieces as there are, then frees all but every `keep`-th one. */
 static uint32_t exhaust(struct heap *h, uint64_t bytes, uint32_t keep) {
     static uint64_t at[70000];
     uint32_t count = 0;
@@ -135,7 +135,8 @@ Test(devrt, what_is_free_of_the_heap_is_of_any_size) {
         cr_expect_eq(exhaust(h, 24 * mib, 0), 2);
         cr_expect_eq(exhaust(h, 60 * mib, 0), 1);
     }
-    cr_expect_eq(exhaust(h, mib, 16), 64); /* four are kept, with fifteen between them */
+    /* four pieces stay allocated, with fifteen between them */
+    cr_expect_eq(exhaust(h, mib, 16), 64);
     cr_expect_eq(exhaust(h, 14 * mib, 0), 4);
     cr_expect_eq(exhaust(h, 16 * mib, 0), 0);
     cr_expect_eq(exhaust(h, mib, 0), 60);

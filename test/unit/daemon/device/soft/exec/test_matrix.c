@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mma in every shape and type, against products computed here (matrixplace.h has where the elements
- * of a fragment lie). The kernels are made as text and run on every build of the handlers.
+ * mma in every shape and type, compared with products computed here (matrixplace.h has the
+ * positions of a fragment's elements). The kernels are generated as text and run on every build of
+ * the handlers.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -22,7 +23,8 @@ struct form {
     enum matrixref_kind d, a, b, c;
     struct spot (*at_a)(unsigned, unsigned), (*at_b)(unsigned, unsigned);
     struct spot (*at_c)(unsigned, unsigned), (*at_d)(unsigned, unsigned);
-    unsigned sparse, selector; /* lanes of a group with metadata; of which a has half */
+    /* sparse: number of lanes of a group that hold metadata; selector: which half of them */
+    unsigned sparse, selector;
     unsigned scales, byte_a, lane_a, byte_b, lane_b;
 };
 
@@ -36,7 +38,7 @@ struct form {
         "mma.sync.aligned.m8n8k" #k "." layout end, 8, 8, k, d, a, b, c, at_a, at_b, c_8, c_8, 0, \
             0, 0, 0, 0, 0, 0                                                                      \
     }
-/* a lies as that of half the k. */
+/* a has the layout of a form with half the k. */
 #define SPARSE(k, d, a, b, c, end, at_a, at_b, lanes, selector)                                 \
     {                                                                                           \
         "mma.sp::ordered_metadata.sync.aligned.m16n8k" #k ".row.col" end, 16, 8, k, d, a, b, c, \
@@ -47,7 +49,7 @@ struct form {
         "mma.sync.aligned.kind::" kind "m16n8k" #k ".row.col.f32." end, 16, 8, k, F32, a, b, F32, \
             at_a, at_b, c_16, c_16, 0, 0, scales, byte_a, lane_a, byte_b, lane_b                  \
     }
-/* Both. */
+/* Sparse and scaled. */
 #define SPARSE_SCALED(k, kind, a, b, end, at_a, at_b, scales, byte_a, lane_a, byte_b, lane_b)    \
     {                                                                                            \
         "mma.sp::ordered_metadata.sync.aligned.m16n8k" #k ".row.col.kind::" kind "f32." end, 16, \
@@ -141,7 +143,7 @@ static const struct form forms[] = {
 
 struct sizes {
     unsigned a, b, c, d; /* elements of a lane */
-    unsigned quads;      /* products at once */
+    unsigned quads;      /* independent products of one mma */
 };
 
 static struct sizes sizes_of(const struct form *f) {
@@ -218,7 +220,7 @@ struct matrices {
     unsigned char scale_a[16][4], scale_b[8][4];
 };
 
-/* Two out of four; of tf32 one out of two. */
+/* Selects two of four elements; for tf32 one of two. */
 static void pick(struct matrices *m, const struct form *f) {
     static const unsigned char pairs[] = {4, 8, 9, 12, 13, 14};
     for (unsigned r = 0; r < 16; r++)
@@ -227,8 +229,9 @@ static void pick(struct matrices *m, const struct form *f) {
                 f->a == TF32 ? (matrixref_dice() & 1 ? 4 : 14) : pairs[matrixref_dice() % 6];
 }
 
-/* The word of lane `lane`, from "Matrix fragments for sparse mma": lane `turn` of those in its
- * group that have metadata. Wide elements: 16 bits for each of two rows. */
+/* The metadata word of lane `lane`, from "Matrix fragments for sparse mma": the lane is number
+ * `turn` among the lanes of its group with metadata. Wide elements: 16 bits for each of two
+ * rows. */
 static uint32_t metadata(const struct form *f, const struct matrices *m, unsigned lane) {
     unsigned turn = lane % 4 - f->selector * f->sparse, g = lane / 4;
     uint32_t word = 0;
@@ -249,7 +252,7 @@ static unsigned whole(const struct form *f, const struct matrices *m, unsigned r
     return (place / 2 * 4 + in) * unit + at % unit;
 }
 
-/* Any, with zeros and NaNs, or such as leave sums near one another. */
+/* Any scale, including zeros and NaNs, or scales that keep sums of similar size. */
 static unsigned char random_scale(bool tame) {
     return (unsigned char)(tame ? 120 + matrixref_dice() % 8 : matrixref_dice());
 }
@@ -300,7 +303,7 @@ static uint64_t get(const unsigned char *record, unsigned i, enum matrixref_kind
                : v >> i % per * matrixref_widths[kind] & ((1ull << matrixref_widths[kind]) - 1);
 }
 
-/* The words of lane `lane`: bytes that nobody is to look at are random. */
+/* The words of lane `lane`: bytes that are not used are random. */
 static void put_scales(const struct form *f, const struct matrices *m, unsigned lane,
                        unsigned char *at) {
     unsigned char *a = at, *b = at + 4;
@@ -338,7 +341,7 @@ static void deal(const struct form *f, const struct matrices *m, unsigned char *
     }
 }
 
-/* ---- what must come out ---------------------------------------------------------------------- */
+/* ---- expected results ------------------------------------------------------------------------ */
 
 static uint64_t integer_sum(const struct form *f, const struct matrices *m, unsigned row,
                             unsigned col) {
@@ -374,8 +377,8 @@ static uint64_t scaled_sum(const struct form *f, const struct matrices *m, unsig
     return matrixref_bits(F32, 0, sum);
 }
 
-/* All of a sum at once, or, where no GPU was asked, product by product: 6 and 4 bits, and m8n8k4.
- */
+/* True if all terms of a sum are added at once. Forms that were not measured on a GPU are summed
+ * product by product: 6 and 4 bits, and m8n8k4. */
 static bool at_once(const struct form *f) {
     const bool wide = f->a == F16 || f->a == BF16 || f->a == TF32;
     const bool fp8 = (f->a == E4M3 || f->a == E5M2) && (f->b == E4M3 || f->b == E5M2);

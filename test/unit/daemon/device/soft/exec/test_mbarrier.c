@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Barriers in shared memory, by what "Parallel Thread Execution ISA" says of their counts and
+ * Barriers in shared memory, by the rules of "Parallel Thread Execution ISA" about their counts and
  * phases.
  */
 #include <criterion/criterion.h>
@@ -28,7 +28,7 @@ static struct ptxrun *kernel(const char *body) {
     return r;
 }
 
-/* Returns what the threads store; freed with the run. */
+/* Returns the values that the threads store; freed with the run. */
 static uint32_t *run(struct ptxrun *r, uint32_t threads) {
     uint32_t *out = ptxrun_alloc(r, threads * 4);
     int err = ptxrun_launch(r, "k", 1, threads, 1, (uint64_t)(uintptr_t)out);
@@ -99,7 +99,7 @@ Test(mbarrier, copies_arrive) {
                1 << 1);
 }
 
-/* One warp makes numbers, another one adds them up, a buffer of 32 at a time, 10 times. */
+/* One warp produces numbers, another one sums them, in a buffer of 32 at a time, 10 times. */
 Test(mbarrier, a_warp_waits_for_another) {
     struct ptxrun *r = kernel(
         "@%q0 mbarrier.init.shared.b64 [bar],32;\n@%q0 mbarrier.init.shared.b64 [sh+1024],32;\n"
@@ -122,8 +122,8 @@ Test(mbarrier, a_warp_waits_for_another) {
     ptxrun_destroy(r);
 }
 
-/* The first warp waits while the second one counts to 100,000, in many quanta: it asks once in each
- * of its turns, so that waiting costs next to nothing. */
+/* The first warp waits while the second one counts to 100,000, over many quanta: it polls once
+ * in each of its turns, so that waiting costs next to nothing. */
 Test(mbarrier, who_waits_in_vain_gives_its_turn_away) {
     struct ptxrun *r =
         kernel("@%q0 mbarrier.init.shared.b64 [bar],32;\nbar.sync 0;\n@!%q1 bra count;\n"
@@ -135,7 +135,8 @@ Test(mbarrier, who_waits_in_vain_gives_its_turn_away) {
     ptxrun_destroy(r);
 }
 
-/* 1 KiB up, doubled there, half of it copied within, and down again. */
+/* Copies 1 KiB to shared memory, doubles it there, copies half of it within shared memory, and
+ * copies the result back. */
 Test(mbarrier, bulk_copies_complete_on_it) {
     struct ptxrun *r = kernel(
         "@!%q0 bra wait;\nmbarrier.init.shared.b64 [bar],1;\n"
@@ -151,7 +152,7 @@ Test(mbarrier, bulk_copies_complete_on_it) {
         "cp.async.bulk.global.shared::cta.bulk_group [%p+256],[sh],256;\n"
         "cp.async.bulk.commit_group;cp.async.bulk.wait_group 0;\ndone: bar.sync 0;");
     uint32_t *out = ptxrun_alloc(r, 512);
-    r->max_steps = 1000; /* or it waits for ever */
+    r->max_steps = 1000; /* otherwise it waits for ever */
     for (uint32_t k = 0; k < 64; k++)
         out[k] = k * k;
     int err = ptxrun_launch(r, "k", 1, 64, 1, (uint64_t)(uintptr_t)out);
@@ -164,7 +165,7 @@ Test(mbarrier, bulk_copies_complete_on_it) {
 #define INNER "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
 #define ONES(at) "st.shared.v4.u32 [sh+" #at "],{%r2,%r2,%r2,%r2};\n"
 
-/* 64 bytes of 56 that there are. The first word and the last two are left as they were. */
+/* A copy of 64 bytes of which only 56 exist. The first word and the last two are unchanged. */
 Test(mbarrier, what_a_bulk_copy_ignores_need_not_be_there) {
     struct ptxrun *r = kernel(
         "@!%q0 bra wait;\nmbarrier.init.shared.b64 [bar],1;mov.u32 %r2,-1;mov.u32 %r1,64;\n" ONES(0)
@@ -188,7 +189,7 @@ Test(mbarrier, what_a_bulk_copy_ignores_need_not_be_there) {
     ptxrun_destroy(r);
 }
 
-/* Ones where nothing was stored. */
+/* Ones at all places where nothing was stored. */
 #define FILLED(bytes, from)                                                               \
     "mov.u32 %r1,sh;mov.u32 %r2,-1;st.shared.v2.u32 [%r1],{%r2,%r2};\n"                   \
     "st.shared.v2.u32 [%r1+8],{%r2,%r2};st.shared.v2.u32 [%r1+16],{%r2,%r2};\n"           \

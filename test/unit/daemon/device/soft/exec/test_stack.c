@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that functions take of the stack while they run: each lane its own, not that of what is
- * called meanwhile, given back by a restore or with the function, and no more than there is.
+ * Stack memory that functions allocate while they run. Each lane has its own, separate from that of
+ * called functions; a restore or the function's return frees it; and its size is limited.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 #define HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
 
-/* Each thread: a piece of 8 * (tid + 1) bytes that ends in tid, one below it for `touch`, which
- * writes all over its own; then the sum of what the piece still holds. */
+/* Each thread allocates a piece of 8 * (tid + 1) bytes that ends in tid, and one below it for
+ * `touch`, which overwrites its own piece; then it sums the contents of the first. */
 static const char pieces[] = HEAD
     ".func touch(.param .b64 n)\n{\n.reg .b64 %rd<5>; .reg .pred %p; .local .align 8 .b8 own[64];\n"
     "ld.param.u64 %rd0, [n]; mov.u64 %rd1, 0; st.local.u64 [own], 77; st.local.u64 [own+56], 77;\n"
@@ -32,7 +32,8 @@ static const char pieces[] = HEAD
     "add.u64 %rd5, %rd5, 1; setp.lt.u64 %p0, %rd5, %rd2; @%p0 bra $M;\n"
     "add.u64 %rd7, %rd7, %rd11; shl.b64 %rd9, %rd1, 3; add.u64 %rd9, %rd0, %rd9;\n"
     "st.global.u64 [%rd9], %rd7; ret;\n}\n"
-    /* p[1] pieces of p[0] bytes, given back after each where p[2] says so; p[3]: how many. */
+    /* Allocates p[1] pieces of p[0] bytes, and frees each at once if p[2] is set; p[3]: how many
+     * were allocated. */
     ".visible .entry again(.param .u64 p)\n{\n.reg .b64 %rd<9>; .reg .pred %p, %q;\n"
     "ld.param.u64 %rd0, [p]; ld.global.u64 %rd1, [%rd0]; ld.global.u64 %rd2, [%rd0+8];\n"
     "ld.global.u64 %rd3, [%rd0+16]; setp.ne.u64 %q, %rd3, 0; mov.u64 %rd4, 0;\n"
@@ -64,7 +65,8 @@ Test(stack, what_is_given_back_can_be_taken_again) {
     memcpy(p, (uint64_t[]){1000, 5000, 1, 0}, 32);
     cr_assert_eq(ptxrun_launch(r, "again", 1, 1, 1, (uint64_t)p), 0, "%s", r->result.text);
     cr_assert_eq(p[3], 5000);
-    memcpy(p, (uint64_t[]){1000, 900, 0, 0}, 32); /* more than a half: each block anew */
+    /* more than half of the stack: each block has a fresh one */
+    memcpy(p, (uint64_t[]){1000, 900, 0, 0}, 32);
     cr_assert_eq(ptxrun_launch(r, "again", 4, 1, 1, (uint64_t)p), 0, "%s", r->result.text);
     memcpy(p, (uint64_t[]){1000, 5000, 0, 0}, 32);
     cr_assert_eq(ptxrun_launch(r, "again", 1, 1, 1, (uint64_t)p), ERR_LAUNCH_FAILED);

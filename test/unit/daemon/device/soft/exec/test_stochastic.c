@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cvt.rs against a search through the values of the format: of the two around a number, the one
- * farther from zero where the part of the way to it and the random bits make a whole one.
+ * cvt.rs compared with a search through the values of the format. Of the two values around a
+ * number, the result is the one farther from zero if the fraction of the way to it plus the random
+ * bits reaches one.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -69,7 +70,7 @@ static uint32_t want_one(const struct format *f, bool relu, float x, double frac
         uint32_t middle = (low + high) / 2;
         *(f->value(middle) <= size ? &low : &high) = middle;
     }
-    /* The step beyond the greatest is as wide as the one before. */
+    /* The step above the greatest value is as wide as the one below it. */
     const double step =
         low == f->most ? f->value(low) - f->value(low - 1) : f->value(low + 1) - f->value(low);
     if (isinf(size) || (size - f->value(low)) / step + fraction >= 1)
@@ -106,7 +107,7 @@ static struct ptxrun *kernel(const struct format *f, bool relu) {
     return r;
 }
 
-/* Anything, and numbers that the format has in its middle or nearly so. */
+/* Any float, or one that lies on a value of the format or close to it. */
 static float some_float(const struct format *f) {
     uint32_t bits = (uint32_t)matrixref_dice();
     float x;

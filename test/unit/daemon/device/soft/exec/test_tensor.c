@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Boxes of tensors between global and shared memory, element by element against a model that knows
- * nothing of rows; and what maps and places are refused.
+ * Boxes of tensors between global and shared memory, compared element by element with a model that
+ * has no notion of rows; and the rejected maps and positions.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define SHARED 16384u
 #define TENSOR (1u << 18) /* bytes */
 
-/* The input of a kernel. The box lies at `offset` of shared memory. */
+/* The input of a kernel. The box is at `offset` in shared memory. */
 struct job {
     struct tensor_map map;
     int32_t at[5], offset;
@@ -25,15 +25,15 @@ struct job {
 
 static char text[4096];
 
-/* The kind of copy: a box, four rows, or a convolution's columns with offsets of pixels. */
+/* The kind of copy: a box, four rows, or a convolution's columns with pixel offsets. */
 static struct {
     enum { BOX, ROWS, COLUMNS } form;
     uint32_t offset[3];
 } what;
 
-/* k(job): loads shared memory from the job, does `copy` on %d (the place) and %m (the map) with
- * coordinates %c0 to %c4, and stores shared memory to the job, and whether the barrier's phase of
- * `bytes` is over to `offset`. */
+/* k(job): loads shared memory from the job, performs `copy` on %d (shared address) and %m (the
+ * map) with coordinates %c0 to %c4, stores shared memory to the job, and stores whether the
+ * barrier's phase of `bytes` is complete to `offset`. */
 static struct ptxrun *kernel(const char *copy) {
     snprintf(text, sizeof(text),
              ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -83,8 +83,8 @@ static const char *store_of(unsigned rank, const char *how) {
     return copy;
 }
 
-/* ---- tensors and boxes at random ---------------------------------------------------------------
- */
+/* ---- random tensors and boxes
+ * ------------------------------------------------------------------ */
 
 static uint32_t below(uint32_t n) {
     return (uint32_t)(matrixref_dice() % n);
@@ -127,10 +127,10 @@ static void make_job(struct job *j) {
         j->shared[k] = (unsigned char)matrixref_dice();
 }
 
-/* ---- the model: one element ---------------------------------------------------------------------
- */
+/* ---- the model of one element
+ * ------------------------------------------------------------------ */
 
-/* Element `n` of a box, by its coordinates. */
+/* The coordinates of element `n` of a box. */
 static void find_in_box(const struct job *j, uint32_t n, int64_t *k) {
     const struct tensor_map *m = &j->map;
     uint32_t count[5];
@@ -141,7 +141,8 @@ static void find_in_box(const struct job *j, uint32_t n, int64_t *k) {
     }
 }
 
-/* "im2col mode": pixels are numbers whose digits count steps from the range's lower corner. */
+/* "im2col mode": pixels are numbered; a number's digits count steps from the range's lower
+ * corner. */
 static void find_in_columns(const struct job *j, uint32_t n, int64_t *k) {
     const struct tensor_map *m = &j->map;
     uint64_t digits = n / m->box[0], image = m->rank - 1u;
@@ -156,7 +157,7 @@ static void find_in_columns(const struct job *j, uint32_t n, int64_t *k) {
     k[image] = j->at[image] + (int64_t)digits;
 }
 
-/* Element `n`: whether it is in the tensor, and where it is there. */
+/* True if element `n` is in the tensor; stores its offset there. */
 static bool in_tensor(const struct job *j, uint32_t n, uint64_t *at) {
     const struct tensor_map *m = &j->map;
     int64_t k[5] = {j->at[0] + n % m->box[0], j->at[1 + n / m->box[0] % 4]};
@@ -171,8 +172,8 @@ static bool in_tensor(const struct job *j, uint32_t n, uint64_t *at) {
     return inside;
 }
 
-/* Returns the position in shared memory. "Swizzling modes": the address bits from 4 on, as many as
- * the span has chunks, are changed by those from 7 on. */
+/* Returns the position in shared memory. "Swizzling modes": the address bits from 4 on, one for
+ * each doubling of the span's chunks, are xored with those from 7 on. */
 static uint32_t in_shared(const struct job *j, uint32_t n) {
     static const uint32_t masks[] = {0, 1, 3, 7};
     uint32_t at = (uint32_t)j->offset + n * tensor_map_element(j->map.type);
@@ -225,7 +226,7 @@ Test(tensor, boxes_are_loaded) {
         struct ptxrun *r = kernel(load_of(rank));
         unsigned char *tensor = ptxrun_alloc(r, TENSOR);
         struct job *j = ptxrun_alloc(r, sizeof(*j));
-        for (uint32_t k = 0; k < TENSOR; k++) /* some subnormals */
+        for (uint32_t k = 0; k < TENSOR; k++) /* includes some subnormals */
             tensor[k] = (unsigned char)(k % 4 > 1 && k % 64 < 32 ? 0 : matrixref_dice());
         for (uint32_t n = 0; n < 13u * 4 * 3; n++) {
             make_map(&j->map, n % 13, rank, n / 13 % 4, (uint64_t)(uintptr_t)tensor);
@@ -290,7 +291,7 @@ Test(tensor, four_rows_are_gathered_and_scattered) {
         for (uint32_t n = 0; n < 13u * 4; n++) {
             make_map(&j->map, n % 13, 2, n / 13 % 4, (uint64_t)(uintptr_t)tensor);
             make_job(j);
-            for (uint32_t k = 1; k < 5; k++) /* each row once, or none of them */
+            for (uint32_t k = 1; k < 5; k++) /* all rows are different, or none of them is valid */
                 j->at[k] = (int32_t)(below(2) ? (k - 1) ^ (n & 3) : k + 100);
             up ? check_load(r, j, 2) : check_store(r, j, tensor);
         }
@@ -302,7 +303,7 @@ static const char *columns_of(uint32_t rank, bool up) {
     static char copy[256];
     char offsets[32];
     snprintf(offsets, sizeof(offsets), "{%u,%u,%u", what.offset[0], what.offset[1], what.offset[2]);
-    offsets[2 * (rank - 2)] = 0; /* digits */
+    offsets[2 * (rank - 2)] = 0; /* offsets are digits */
     snprintf(copy, sizeof(copy),
              up ? "cp.async.bulk.tensor.%ud.shared::cluster.global.im2col"
                   ".mbarrier::complete_tx::bytes [%%d],[%%m,%s],[bar],%s};"
@@ -312,7 +313,7 @@ static const char *columns_of(uint32_t rank, bool up) {
     return copy;
 }
 
-/* A range of pixels, and a first one in it. */
+/* Makes a range of pixels, and a first pixel in it. */
 static void make_columns(struct job *j) {
     struct tensor_map *m = &j->map;
     m->columns = 1;
@@ -351,8 +352,8 @@ Test(tensor, columns_of_convolutions_are_loaded_and_stored) {
     }
 }
 
-/* ---- combined ----------------------------------------------------------------------------------
- */
+/* ---- reductions
+ * -------------------------------------------------------------------------------- */
 
 /* A row of two elements in a tensor of one dimension. */
 static void combined(const char *how, uint32_t type, uint64_t old, uint64_t value, uint64_t want,
@@ -394,12 +395,12 @@ Test(tensor, boxes_are_combined_with_what_is_there) {
     combined(".xor", CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 7, 5, 0, no);
 }
 
-/* ---- refused -----------------------------------------------------------------------------------
- */
+/* ---- rejected maps and positions
+ * --------------------------------------------------------------- */
 
 static unsigned char *memory;
 
-/* A box of 16 x 4 bytes at the beginning of 16 x 8. */
+/* A box of 16 x 4 bytes at the start of a tensor of 16 x 8. */
 static struct job *plain(struct ptxrun *r) {
     struct job *j = ptxrun_alloc(r, sizeof(*j));
     memory = ptxrun_alloc(r, 128);
@@ -436,7 +437,7 @@ Test(tensor, maps_that_are_none_are_refused) {
     NO_MAP(j->map.rank = 6);
     NO_MAP(j->map.swizzle = 4);
     NO_MAP(j->map.fill = 2);
-    NO_MAP(j->map.fill = 1); /* the elements are integers */
+    NO_MAP(j->map.fill = 1); /* the elements are integers, which have no fill value */
     NO_MAP(j->map.address += 8);
     NO_MAP(j->map.box[1] = 0);
     NO_MAP(j->map.box[1] = 257);
@@ -502,7 +503,7 @@ Test(tensor, maps_lie_in_parameters_and_are_copied_to_several_blocks) {
     ptxrun_destroy(r);
 }
 
-/* A map of columns is for columns alone. */
+/* A map for im2col is for im2col copies only. */
 Test(tensor, maps_of_another_kind_are_refused) {
     for (uint32_t columns = 0; columns < 2; columns++) {
         what.form = columns ? BOX : COLUMNS;
@@ -515,10 +516,10 @@ Test(tensor, maps_of_another_kind_are_refused) {
     }
 }
 
-/* ---- changed by kernels ------------------------------------------------------------------------
- */
+/* ---- maps that kernels change
+ * ------------------------------------------------------------------ */
 
-/* Elements' types as tensormap.replace counts them, and as the driver does. */
+/* Element types by their numbers in tensormap.replace and in the driver. */
 static const struct {
     uint8_t number, type;
 } types_of[] = {
@@ -538,7 +539,7 @@ static size_t put_replace(char *out, size_t room, const char *field, const char 
                             at[1] == 's' ? "shared::cta" : "global", wide ? 64u : 32u, at, more);
 }
 
-/* k(map, values): every field of the map becomes what the values say, which are 8 bytes each. */
+/* k(map, values): sets every field of the map to the values, which are 8 bytes each. */
 static struct ptxrun *changing(const struct tensor_map *m, uint32_t number, bool shared) {
     const char *at = shared ? "%s" : "%m";
     char body[3072], more[64];
@@ -589,7 +590,7 @@ static struct ptxrun *changing(const struct tensor_map *m, uint32_t number, bool
 
 static void fill_values(const struct tensor_map *m, uint64_t *v) {
     *v++ = m->address;
-    *v++ = m->rank - 1u; /* "zero-based" */
+    *v++ = m->rank - 1u; /* the ISA calls this field "zero-based" */
     for (uint32_t d = 0; d < 5; d++) {
         *v++ = m->box[d];
         *v++ = m->last[d] + 1u;
@@ -631,7 +632,7 @@ static void refuses_change(const char *body, const char *words) {
              body);
     struct ptxrun *r = ptxrun_create(whole, strlen(whole), 1);
     cr_assert(r->module, "%s", r->why);
-    void *m = ptxrun_alloc(r, 64); /* half of a map */
+    void *m = ptxrun_alloc(r, 64); /* only half a map */
     int err = ptxrun_launch(r, "k", 1, 1, 1, (uint64_t)(uintptr_t)m);
     cr_assert_neq(err, 0, "%s", body);
     cr_assert(strstr(r->why, words) || strstr(r->result.text, words), "%s: %s%s", body, r->why,

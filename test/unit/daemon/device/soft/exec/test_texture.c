@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tex, tld4, txq, suld, sust, sured, suq and istypep in every form, as kernels made of text,
- * against what textureref.c and plain arrays say. A thread takes 16 words from `in` and puts 4 into
- * `out`.
+ * tex, tld4, txq, suld, sust, sured, suq and istypep in every form, in generated kernels, compared
+ * with textureref.c and plain arrays. A thread reads 16 words from `in` and writes 4 to `out`.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -24,7 +23,7 @@
 
 static char text[4096];
 
-/* A test that runs on each build of the handlers which this processor can use. */
+/* A test that runs on each build of the handlers that this processor supports. */
 #define EVERY_BUILD(name)     \
     static void name(void);   \
     Test(texture, name) {     \
@@ -52,7 +51,7 @@ static uint32_t bits_of(float f) {
 }
 
 /* k(out, in, handle): %f0-15 are the words as floats, %r0-15 as integers; the handle is %h. The
- * body leaves its results in %o0 to %o3. */
+ * body writes its results to %o0 to %o3. */
 static struct ptxrun *kernel(const char *body) {
     char loads[2048] = "";
     for (int k = 0; k < 16; k++)
@@ -91,7 +90,7 @@ static void runs(struct ptxrun *r, void *out, const void *in, uint64_t handle) {
 /* ---- fetches --------------------------------------------------------------------------------- */
 
 static const struct geometry {
-    const char *name, *coordinates; /* coordinates from words 0 (layer, number) and 1 to 3 */
+    const char *name, *coordinates; /* coordinates from word 0 (layer, number) and words 1 to 3 */
     uint32_t dims;
     bool layers, cube;
 } geometries[] = {
@@ -106,7 +105,7 @@ static const struct geometry {
 
 enum lod { BASE, LEVEL, GRAD };
 
-/* The coordinates, of one type. */
+/* The text of the coordinates, all of one type. */
 static const char *coordinates(const struct geometry *g, bool whole) {
     static char s[64];
     snprintf(s, sizeof(s), "%s", g->coordinates);
@@ -115,7 +114,7 @@ static const char *coordinates(const struct geometry *g, bool whole) {
     return s;
 }
 
-/* Words 4 to 9 are the level or how x and y change, 10 to 12 the offset. */
+/* Words 4 to 9 are the level or the derivatives of x and y, 10 to 12 the offset. */
 static const char *fetch_text(const struct geometry *g, enum lod lod, bool whole, bool offset,
                               const char *type) {
     static char body[512];
@@ -144,7 +143,7 @@ struct word16 {
     uint32_t w[16];
 };
 
-/* A thread's words, and what they mean. */
+/* Fills a thread's words with random values, and interprets them. */
 static void random_words(const struct dev_texture *t, const struct geometry *g, struct word16 *in) {
     uint32_t slices = g->cube ? t->levels[0].depth / 6 : t->levels[0].depth;
     for (int k = 0; k < 16; k++)
@@ -172,7 +171,7 @@ static void set_cube(const struct dev_texture *t, struct textureref_place *p, bo
     p->slice = 6 * (cube < cubes ? cube : cubes - 1) + textureref_face(direction, p->at);
 }
 
-/* By the formula: how many elements the coordinates pass. */
+/* The level by the formula: the logarithm of the number of elements that the coordinates span. */
 static float grad_level(const struct dev_texture *t, uint32_t dims, const float g[6]) {
     double most = 0;
     for (int v = 0; v < 2; v++) {
@@ -270,7 +269,7 @@ EVERY_BUILD(fetches_follow_the_guide) {
 }
 
 EVERY_BUILD(element_numbers_are_taken_as_they_are) {
-    for (size_t g = 0; g < 5; g++) { /* cubes have none */
+    for (size_t g = 0; g < 5; g++) { /* cubes have no offsets */
         fetches(&geometries[g], BASE, true, false, 60);
         fetches(&geometries[g], LEVEL, true, false, 60);
     }
@@ -288,7 +287,7 @@ EVERY_BUILD(gradients_choose_a_level) {
         fetches(&geometries[g], GRAD, false, false, 60);
 }
 
-/* A direction that turns: the place on the face is compared at two points nearby. */
+/* The direction rotates: positions on the face are compared at two nearby points. */
 EVERY_BUILD(gradients_of_cubes_are_those_on_the_face) {
     const struct geometry *g = &geometries[5];
     struct stage s = stage(fetch_text(g, GRAD, false, false, "f32"));
@@ -298,7 +297,7 @@ EVERY_BUILD(gradients_of_cubes_are_those_on_the_face) {
     t.level_count = 5;
     t.layered = 1;
     uint64_t at = addr_of(s.memory);
-    for (uint32_t k = 0; k < 5; k++) { /* each level holds its number */
+    for (uint32_t k = 0; k < 5; k++) { /* each level contains its number */
         uint32_t n = 16u >> k, pitch = n * 4 < 32 ? 32 : n * 4;
         t.levels[k] = (struct dev_texture_level){at, pitch, pitch * n, n, n, 6};
         for (uint32_t w = 0; w < pitch * n * 6 / 4; w++)
@@ -404,7 +403,7 @@ EVERY_BUILD(gathers_take_the_four_around) {
     }
 }
 
-/* A cube whose elements are where they are in space: across an edge nothing jumps. */
+/* A cube whose elements hold their positions in space: filtering across an edge is continuous. */
 EVERY_BUILD(seamless_cubes_filter_across_edges) {
     const uint32_t n = 32;
     struct stage s = stage(fetch_text(&geometries[5], BASE, false, false, "f32"));
@@ -426,7 +425,7 @@ EVERY_BUILD(seamless_cubes_filter_across_edges) {
                 c[axes[f][2]] = (float)signs[f][2];
             }
     textures_add(s.r->textures, &t);
-    for (int k = 0; k < THREADS; k++) { /* on edges, a hair to either side */
+    for (int k = 0; k < THREADS; k++) { /* on edges, slightly to either side */
         int a = k % 3, b = (k + 1) % 3, c = (k + 2) % 3;
         s.in[k].w[1 + a] = bits_of(k & 4 ? 1 : -1);
         s.in[k].w[1 + b] = bits_of((k & 8 ? 1 : -1) * (1 + (k & 16 ? 1e-3f : -1e-3f)));
@@ -478,7 +477,7 @@ EVERY_BUILD(every_lane_names_its_own) {
     ptxrun_destroy(s.r);
 }
 
-/* Filters, levels and all, for some of the lanes; the others keep what they have. */
+/* Filters, levels and all, for some of the lanes; the others keep their registers. */
 EVERY_BUILD(lanes_read_what_they_name_and_the_rest_is_kept) {
     const struct geometry *g = &geometries[1];
     char body[640];
@@ -527,7 +526,7 @@ static uint64_t moved_at(struct stage *s, const struct dev_texture *t, float x) 
     return s->r->result.memory_bytes;
 }
 
-/* Memory around a texture is not read; the texture itself is. */
+/* Memory around a texture is not read; the texture itself is read. */
 EVERY_BUILD(an_element_a_lane_counts_as_moved) {
     struct stage s = stage("tex.1d.v4.f32.f32 {%o0,%o1,%o2,%o3},[%h,{%f1}];");
     struct dev_texture t = {.handle = HANDLE(3), .format = CU_AD_FORMAT_FLOAT, .channels = 1};
@@ -536,7 +535,7 @@ EVERY_BUILD(an_element_a_lane_counts_as_moved) {
     t.levels[0] = (struct dev_texture_level){addr_of(s.memory), 64, 64, 16, 1, 1};
     textures_add(s.r->textures, &t);
     const uint64_t none = moved_at(&s, &t, 40), in = moved_at(&s, &t, 3);
-    cr_assert_eq(in, none + 2 * 32, "%lu, %lu", in, none); /* a sector for each warp */
+    cr_assert_eq(in, none + 2 * 32, "%lu, %lu", in, none); /* one sector for each warp */
     cr_assert(moved_at(&s, &t, 0.25f) == in && moved_at(&s, &t, 15.75f) == in);
     ptxrun_destroy(s.r);
 }
@@ -599,7 +598,7 @@ EVERY_BUILD(what_is_no_fetch_from_here_is_refused_by_name) {
     }
 }
 
-/* The driver puts the handle into the variable; its name stands for it, and so does its address. */
+/* The driver writes the handle into the variable; instructions accept its name or its address. */
 EVERY_BUILD(references_are_variables) {
     struct stage s = stage("tex.2d.v4.u32.s32 {%o0,%o1,%o2,%o3},[T,{%r1,%r2}];\nmov.u64 %x0,T;\n"
                            "tex.2d.v4.u32.s32 {%o1,_,_,_},[%x0,{%r1,%r2}];\n"
@@ -628,7 +627,7 @@ EVERY_BUILD(references_are_variables) {
     ptxrun_destroy(s.r);
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static uint32_t ask(const char *question, const struct dev_texture *described) {
     char body[160];
@@ -681,7 +680,7 @@ EVERY_BUILD(questions_are_answered) {
 
 static const struct access {
     const char *type, *vector; /* parts of the opcode */
-    const char *load, *store;  /* registers; %x and %s are moved from and to %r */
+    const char *load, *store;  /* registers; %x and %s are converted from and to %r */
     uint32_t bytes;
 } accesses[] = {
     {"b8", "", "%s0", "%s0", 1},
@@ -696,7 +695,7 @@ static const struct access {
     {"b64", ".v2", "{%x0,%x1}", "{%x0,%x1}", 16},
 };
 
-/* %s and %x of words 4 to 7 before a store; into %o after a load. */
+/* Converts words 4 to 7 to %s and %x before a store; into %o after a load. */
 static const char *spread(const struct access *a) {
     if (!strcmp(a->type, "b64")) return "mov.b64 %x0,{%r4,%r5};mov.b64 %x1,{%r6,%r7};";
     if (!strcmp(a->type, "b16")) return "mov.b32 {%s0,%s1},%r4;mov.b32 {%s2,%s3},%r5;";
@@ -725,7 +724,7 @@ static struct dev_texture small(const void *memory, uint64_t handle) {
     return t;
 }
 
-/* Returns the address of the bytes by the rules, or NULL for none. */
+/* Returns the address of the accessed bytes by the rules, or NULL for none. */
 static unsigned char *place_in(unsigned char *memory, const struct geometry *g,
                                const struct word16 *in, int beyond, uint32_t bytes) {
     int64_t most[3] = {32 - bytes, 2, 1}, at[3] = {0};
@@ -781,14 +780,14 @@ EVERY_BUILD(surfaces_are_read_and_written_as_bytes) {
             cr_assert_arr_eq(got, want, 16, "%s thread %d", body, k);
             memcpy(mine[k], s.in[k].w + 4, 16);
             unsigned char *q = place_in(before, g, &s.in[k], beyond, a->bytes);
-            if (q) memcpy(q, mine[k], a->bytes); /* lanes go in order */
+            if (q) memcpy(q, mine[k], a->bytes); /* lanes write in order */
         }
         cr_assert_arr_eq(s.memory + 512, before, 512, "%s", body);
         ptxrun_destroy(s.r);
     }
 }
 
-/* In two launches of one warp, since lanes write in the order of their numbers. */
+/* Two launches of one warp, because lanes write in the order of their numbers. */
 EVERY_BUILD(formatted_stores_convert) {
     static const struct {
         uint8_t format, channels;
@@ -814,7 +813,8 @@ EVERY_BUILD(formatted_stores_convert) {
         t.format = cases[n].format;
         t.channels = cases[n].channels;
         textures_add(s.r->textures, &t);
-        for (uint32_t k = 0; k < THREADS; k++) { /* element 1; all others are beyond */
+        /* element 1; all other accesses are out of bounds */
+        for (uint32_t k = 0; k < THREADS; k++) {
             s.in[k].w[0] = k == 5 ? 1 : 2 + k;
             memcpy(s.in[k].w + 1, cases[n].values, 16);
         }

@@ -24,7 +24,8 @@ static void fill_source(void) {
     memset(dst, 0xee, sizeof(dst));
 }
 
-/* Any slice size must give what one step gives: a pitched 3D copy, byte by byte against a model. */
+/* Any slice size must give the same result as a single step: a pitched 3D copy, compared byte by
+ * byte with a model. */
 Test(transfer, slices_do_not_change_a_copy) {
     const struct dev_copy copy = {.dst = addr(dst) + 3,
                                   .src = addr(src) + 5,

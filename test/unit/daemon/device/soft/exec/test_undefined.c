@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an instruction writes is its result and nothing else: every form that the table of verdicts
- * calls PTX, and the same with wider destinations as far as they are taken, on every build of the
- * handlers. Each runs on memory and a stack filled with one byte, with the same again, and with
- * another: where the registers differ, a handler has handed a kernel what lay about in the worker.
+ * An instruction writes its result and nothing else. Tries every form that the table of verdicts
+ * accepts, and the same with wider destinations where the parser accepts them, on every build of
+ * the handlers. Each runs twice on memory and a stack filled with one byte, and once with another
+ * byte. If the registers differ, a handler has leaked uninitialised memory of the worker to a
+ * kernel.
  */
 #include <criterion/criterion.h>
 #include <malloc.h>
@@ -19,7 +20,7 @@
 #define FRAME "test/data/verify/frame.ptx"
 #define TABLE "build/data/verify/verdicts.txt"
 #define REGS 64        /* registers that a case may name */
-#define OUT_BYTES 512u /* a lane: what it stores */
+#define OUT_BYTES 512u /* bytes that a lane stores */
 #define ROOM (32 * OUT_BYTES)
 
 /* Types of the frame's registers; %<type>a to %<type>h. */
@@ -34,10 +35,10 @@ static const struct type {
 struct reg {
     const struct type *type;
     char letter;
-    bool address; /* in brackets somewhere */
+    bool address; /* used in brackets somewhere */
 };
 
-/* Reads the register of the frame at `at`; returns its length, or 0 if there is none. */
+/* Reads the name of a register of the frame at `at`; returns its length, or 0 if there is none. */
 static size_t read_reg(const char *at, struct reg *r) {
     if (*at != '%') return 0;
     for (size_t t = 0; t < TYPES; t++) {
@@ -81,7 +82,8 @@ static __attribute__((format(printf, 2, 3))) void add(struct body *b, const char
     va_end(args);
 }
 
-/* Registers get bytes of the input, addresses a variable's; all but these are stored afterwards. */
+/* Data registers get bytes of the input, address registers a variable's address; all data
+ * registers are stored afterwards. */
 static char *program(const struct ptx_frame *frame, const char *text) {
     struct body b = {.used = 0};
     struct reg regs[REGS];
@@ -122,7 +124,7 @@ static __attribute__((noinline)) void fill_stack(unsigned char byte) {
     memset((unsigned char *)below, byte, sizeof(below));
 }
 
-/* Runs `text` on what is filled with `byte`. False: it does not run. */
+/* Runs `text` on memory filled with `byte`. False: it does not run. */
 static bool run(const char *text, unsigned char byte, unsigned char *out) {
     mallopt(M_PERTURB, byte);
     struct ptxrun *r = ptxrun_create(text, strlen(text), 1);
@@ -143,7 +145,7 @@ static bool run(const char *text, unsigned char byte, unsigned char *out) {
     return runs;
 }
 
-/* True if it ran. */
+/* Returns true if the case ran. */
 static bool try_case(const struct ptx_frame *frame, const char *text) {
     static unsigned char first[ROOM], again[ROOM], other[ROOM];
     char *whole = program(frame, text);
@@ -160,7 +162,7 @@ static bool try_case(const struct ptx_frame *frame, const char *text) {
     return ran;
 }
 
-/* `text` with registers of type `t` in its first operand, if it has others there. */
+/* `text` with registers of type `t` in its first operand; false if nothing changes. */
 static bool widen(const char *text, const struct type *t, char *out, size_t room) {
     const char *at = strchr(text, ' ');
     unsigned depth = 0;
@@ -209,7 +211,7 @@ static void try_build(const char *build) {
     struct counts n = {0};
     char line[2048];
     setenv("SALUS_SOFT_ISA", build, 1);
-    if (strcmp(isa_name(), build) != 0) return; /* not this processor's */
+    if (strcmp(isa_name(), build) != 0) return; /* not supported by this processor */
     cr_assert_eq(ptx_frame_read(&frame, FRAME), 0);
     FILE *f = fopen(TABLE, "r");
     cr_assert_not_null(f);

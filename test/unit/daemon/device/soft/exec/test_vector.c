@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Vectors that a warp loads and stores: of all lanes side by side, one for all, and other ways, by
- * all builds of the handlers; and what happens where only one lane's is bad.
+ * Vectors that a warp loads and stores: all lanes adjacent, all at one address, and other orders,
+ * on all builds of the handlers; and accesses where only one lane's is invalid.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void each_build(void (*fn)(void)) {
     unsetenv("SALUS_SOFT_ISA");
 }
 
-/* The lane whose vector each lane takes, as PTX that makes %j of %l. */
+/* The vector that each lane accesses, as PTX that computes %j from %l. */
 static const struct order {
     const char *text;
     uint32_t times, plus, at_most;
@@ -51,7 +51,8 @@ static const struct shape {
     {"v4.u16", "{%h0, %h1, %h2, %h3}", "{%h3, %h2, %h1, %h0}", 8, 4},
 };
 
-/* in -> shared memory or not -> out, each part of a vector in the other's place. */
+/* in -> shared memory or not -> out; each part of a vector is stored in the place of another
+ * part. */
 static struct ptxrun *load_kernel(const struct shape *s, const struct order *o, bool shared,
                                   const char *guard) {
     char text[4096];
@@ -82,7 +83,7 @@ static struct ptxrun *load_kernel(const struct shape *s, const struct order *o, 
     return r;
 }
 
-/* Sectors that one warp's access to these lanes' vectors touches; a lane's begins in one. */
+/* The number of sectors that one warp's accesses touch; a lane's vector begins in one sector. */
 static uint64_t sectors(const unsigned char *at, const struct shape *s, const struct order *o,
                         uint32_t mask) {
     uint64_t seen[LANES], count = 0;
@@ -104,7 +105,7 @@ static void copies_as(const struct shape *s, const struct order *o, bool shared,
         in[k] = (unsigned char)(k * 37 + k / 256 * 11 + 1);
         out[k] = 0xee;
     }
-    /* The second block's accesses find the window of the first one's. */
+    /* The second block's accesses reuse the window that the first block found. */
     const int err =
         ptxrun_launch(r, "k", 2, LANES, 2, (uint64_t)(uintptr_t)in, (uint64_t)(uintptr_t)out);
     cr_assert_eq(err, 0, "%s: %s", s->type, r->result.text);
@@ -138,7 +139,8 @@ Test(vector, every_lane_has_its_own) {
     each_build(all_orders);
 }
 
-/* Memory that ends, or is misaligned, where the last lane's vector, or one for all, lies. */
+/* The memory ends, or is misaligned, at the last lane's vector, or at the one that all lanes
+ * access. */
 static void bad_one(const char *order, int64_t move, bool shared, bool store, int want) {
     char text[2048];
     const char *space = shared ? "shared" : "global";
@@ -151,7 +153,8 @@ static void bad_one(const char *order, int64_t move, bool shared, bool store, in
              "mad.wide.u32 %%at, %%j, 16, %%at;\n",
              BYTES, order);
     const size_t n = strlen(text);
-    for (unsigned again = 0; again < 2; again++) { /* good, then bad: the window is found */
+    /* first valid, then invalid accesses, which reuse the window */
+    for (unsigned again = 0; again < 2; again++) {
         char access[256];
         snprintf(access, sizeof(access),
                  store ? "st.%s.v4.u32 [%s+%lld], {%%a0, %%a1, %%a2, %%a3};\n"
@@ -186,7 +189,7 @@ Test(vector, the_ends_are_checked) {
     each_build(bad_ones);
 }
 
-/* All lanes store to one place: the last one's vector stays, and nothing beside it changes. */
+/* All lanes store to one place: the last lane's vector stays, and nothing around it changes. */
 static void store_one(void) {
     static const char text[] =
         ".version 9.0\n.target sm_90\n.address_size 64\n"

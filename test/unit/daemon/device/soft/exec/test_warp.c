@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Warps: divergence, calls, and lanes that exchange values, against plain C. The kernels are those
- * of test/data/cu/engine.cu, in every variant and build.
+ * Warps: divergence, calls, and lanes that exchange values, compared with plain C. The kernels are
+ * those of test/data/cu/engine.cu, in every variant and build.
  */
 #include <criterion/criterion.h>
 #include <stdarg.h>
@@ -101,7 +101,7 @@ static void check_wild(struct ptxrun *r) {
         int err = ptxrun_launch(r, "wild_pointer", 1, 32, 2, bad[i], (uint64_t)out);
         cr_assert_eq(err, ERR_ILLEGAL_ADDRESS, "%s %zu: %d", ptxrun_what, i, err);
     }
-    int entries = 0; /* handles of kernels are refused, those of functions work or fault tidily */
+    int entries = 0; /* handles of kernels are rejected, those of functions work or fault cleanly */
     for (uint64_t f = 0; f < 60; f++)
         entries += ptxrun_launch(r, "wild_pointer", 1, 1, 2, CODE_HANDLE(f), (uint64_t)out) ==
                    ERR_ILLEGAL_ADDRESS;
@@ -156,8 +156,8 @@ Test(warp, local_arrays) {
     ptxrun_each("engine", check_arrays);
 }
 
-/* ---- lanes together ----------------------------------------------------------------------------
- */
+/* ---- operations of several lanes
+ * --------------------------------------------------------------- */
 
 static int32_t shfl_model(const int32_t *v, int kind, int lane, int arg, int width) {
     int low = lane & ~(width - 1), j = lane;
@@ -274,7 +274,8 @@ Test(warp, member_masks_that_differ) {
     int32_t *out = ints(r, 32);
     cr_assert_eq(ptxrun_launch(r, "redux", 1, 32, 1, (uint64_t)out), 0, "%s%s", r->why,
                  r->result.text);
-    for (int t = 0; t < 31; t++) { /* lane 31 has left: odd lanes 1..29 give 225, even 240 */
+    /* lane 31 has exited: odd lanes 1..29 give 225, even lanes 240 */
+    for (int t = 0; t < 31; t++) {
         int sum = t & 1 ? 225 : 240;
         cr_assert_eq(out[t], sum + 30 * 1000 + (t ? 0 : 100000), "lane %d: %d", t, out[t]);
     }
@@ -282,8 +283,8 @@ Test(warp, member_masks_that_differ) {
     ptxrun_destroy(r);
 }
 
-/* The least and greatest of floats: of lanes 0 to 7 among numbers, of 8 to 15 with a NaN, of 16 to
- * 23 NaN alone, of 24 to 31 zeros of both signs. */
+/* Minimum and maximum of floats: lanes 0 to 7 have numbers, 8 to 15 include a NaN, 16 to 23 are
+ * all NaN, 24 to 31 have zeros of both signs. */
 static const char floats_text[] =
     ".version 8.6\n.target sm_100a\n.address_size 64\n"
     ".visible .entry floats(.param .u64 in, .param .u64 out) {\n"
@@ -318,7 +319,7 @@ Test(warp, reductions_of_floats) {
     ptxrun_destroy(r);
 }
 
-/* A mask that names lanes which never come: lenient once nothing else can run. */
+/* A mask with lanes that never arrive: they are ignored once no other lane can run. */
 static const char absent_text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                                   ".visible .entry absent(.param .u64 out) {\n"
                                   ".reg .pred %p<3>; .reg .b32 %r<10>; .reg .b64 %rd<4>;\n"
@@ -339,8 +340,8 @@ Test(warp, members_that_never_come) {
     ptxrun_destroy(r);
 }
 
-/* A shuffle from a lane that takes no part gives 0, not the contents of its register; the predicate
- * says that the lane is in range. Every lane brings its number + 100. */
+/* A shuffle from a lane that does not participate gives 0, not the contents of its register; the
+ * predicate says that the lane is in range. Every lane contributes its number + 100. */
 #define SHFL(before, shuffle)                                                                  \
     ".version 8.0\n.target sm_70\n.address_size 64\n"                                          \
     ".visible .entry shfl(.param .u64 out) {\n"                                                \
@@ -350,7 +351,7 @@ Test(warp, members_that_never_come) {
     " " shuffle ";\n@%p1 add.u32 %r3, %r3, 1000; st.global.u32 [%rd1], %r3; ret; }\n"
 static const struct {
     const char *text;
-    uint32_t source, from, to, absent; /* lane l reads l + source; lanes [from, to) take part */
+    uint32_t source, from, to, absent; /* lane l reads l + source; lanes [from, to) participate */
 } absentees[] = {
     {SHFL("@!%p3 exit;", "shfl.sync.down.b32 %r3|%p1, %r2, 4, 31, 0xff"), 4, 0, 8, 8},
     {SHFL("@!%p3 exit;", "shfl.sync.down.b32 %r3|%p1, %r2, 4, 31, 0xffffffff"), 4, 0, 8, 8},
@@ -359,15 +360,16 @@ static const struct {
     {SHFL("@!%p3 exit; add.u32 %r4, %r1, 9;", "shfl.sync.idx.b32 %r3|%p1, %r2, %r4, 31, 0xff"), 9,
      0, 8, 8},
     {SHFL("@!%p3 exit;", "shfl.sync.up.b32 %r3|%p1, %r2, 1, 0, 0xff"), UINT32_MAX, 1, 8, 8},
-    /* Not gone, but elsewhere. */
+    /* Those lanes have not exited, but are elsewhere. */
     {SHFL("mov.pred %p1, 0; selp.u32 %r3, 3, 0, %p3;",
           "@%p3 shfl.sync.down.b32 %r3|%p1, %r2, 7, 31, 0xff"),
      7, 0, 8, 8},
-    /* Lanes that a mask names and that never come: met without them, once nothing else can run. */
+    /* Lanes of the mask that never arrive: the others meet without them once no other lane can
+     * run. */
     {SHFL("@%p3 bra HERE; bar.sync 0; exit; HERE:",
           "shfl.sync.down.b32 %r3|%p1, %r2, 5, 31, 0xffffffff; bar.sync 0"),
      5, 0, 8, 8},
-    /* Two meetings at one instruction. */
+    /* Two groups of lanes meet at one instruction. */
     {SHFL("selp.u32 %r4, 0xff, 0xffffff00, %p3;", "shfl.sync.down.b32 %r3|%p1, %r2, 6, 31, %r4"), 6,
      0, 8, 8},
 };
@@ -398,7 +400,7 @@ Test(warp, spin_lock_among_lanes) {
     ptxrun_each("engine", check_lock);
 }
 
-/* Three ways through a kernel meet before its long end, which the warp then runs once. */
+/* Three paths through a kernel converge before its long end, which the warp then runs once. */
 Test(warp, lanes_ahead_wait_where_the_others_come_by) {
     char text[4096] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                       ".visible .entry k() { .reg .b32 %l, %r; .reg .pred %p, %q;\n"
@@ -414,8 +416,8 @@ Test(warp, lanes_ahead_wait_where_the_others_come_by) {
     cr_assert_lt(r->result.warp_insts, 150);
     ptxrun_destroy(r);
 }
-/* ---- random control flow: 32 lanes at once must do what each does alone ------------------------
- */
+/* ---- random control flow: 32 lanes together must do the same as each lane alone
+ * ---------------- */
 
 struct program {
     char text[1 << 16];
@@ -437,7 +439,7 @@ static void put(struct program *p, const char *fmt, ...) {
     cr_assert_lt(p->len, sizeof(p->text));
 }
 
-/* Registers %r1..%r6 are data; %r7.. are loop counters, one a depth. */
+/* Registers %r1..%r6 are data; those from %r7 on are loop counters, one for each depth. */
 static void gen_compute(struct program *p) {
     static const char *const ops[] = {"add.u32", "sub.u32", "mul.lo.u32", "xor.b32", "and.b32"};
     uint32_t guard = draw(p, 4);
@@ -536,14 +538,14 @@ static void gen_program(struct program *p, uint32_t seed) {
            "}\n");
 }
 
-/* How many of some random programs give different results at widths 32 and 1. */
+/* The number of random programs whose results differ between widths 32 and 1. */
 static uint32_t random_differences(uint32_t first, uint32_t count) {
     static struct program p;
     uint32_t bad = 0;
     for (uint32_t seed = first; seed < first + count; seed++) {
         gen_program(&p, seed);
         struct ptxrun *r = ptxrun_create(p.text, p.len, 0);
-        r->max_steps = 30; /* a mutant may never end */
+        r->max_steps = 30; /* with a mutant, a program may never end */
         int32_t *wide = ints(r, 32), *narrow = ints(r, 32);
         int err = ptxrun_launch(r, "main", 1, 32, 2, (uint64_t)wide, (uint64_t)0);
         for (uint64_t lane = 0; !err && lane < 32; lane++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wgmma in every type, width and way in which its matrices lie in shared memory, against products
- * computed here; matrices are put there element by element, by the layouts that CUTLASS gives for
- * their descriptors. And what its four warps wait for.
+ * wgmma in every type, width and shared-memory layout, compared with products computed here;
+ * matrices are stored element by element, by the layouts that CUTLASS documents for their
+ * descriptors. Also the synchronisation of its four warps.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static const char *const builds[] = {"base", "v3", "v4"};
 #define A_AT 1024
 #define B_AT 16384
 
-/* How a matrix lies: CUTLASS's Swizzle<bits, 4, 3>; by the sum's dimension, or `turned`. */
+/* A matrix's layout: CUTLASS's Swizzle<bits, 4, 3>; along the sum's dimension, or `turned`. */
 struct layout {
     unsigned bits;
     bool turned;
@@ -30,13 +30,13 @@ struct layout {
 };
 
 struct form {
-    const char *end; /* end of the opcode, behind its shape */
+    const char *end; /* end of the opcode, after its shape */
     unsigned n, k;
     enum matrixref_kind d, a, b;
     struct layout la, lb;
     bool given; /* a is in registers */
     int sign_a, sign_b;
-    int keep; /* 0 or 1; 2, 3: what a predicate that is negated says */
+    int keep; /* 0 or 1; 2, 3: the same by a negated predicate */
 };
 
 #define KMAJOR(bits) \
@@ -70,7 +70,7 @@ static const struct form forms[] = {
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
-/* Elements, of bits words of 32, by rows of 32 bytes. */
+/* Elements, in words of 32 bits, in rows of 32 bytes. */
 struct matrices {
     uint32_t a[ROWS][32], b[WIDTH_MOST][32], c[ROWS][WIDTH_MOST];
 };
@@ -95,7 +95,7 @@ static void fill(const struct form *f, struct matrices *m) {
             m->c[row][col] = (uint32_t)matrixref_random(f->d, f->d != S32 || row % 3);
 }
 
-/* Offsets to the next eight in either dimension, in bytes. */
+/* Byte offsets to the next eight in either dimension. */
 static unsigned leading(const struct layout *l) {
     return l->turned && l->bits ? 256u << l->bits : 128;
 }
@@ -104,8 +104,8 @@ static unsigned stride(const struct layout *l) {
     return l->bits ? 128u << l->bits : 256;
 }
 
-/* ((8,m),(T,2)):((W*T,SBO),(1,T)), without a swizzle the last is LBO; turned ((T,W,m),(8,k)):
- * ((1,T,LBO),(W*T,SBO)), without a swizzle LBO and SBO change places. */
+/* ((8,m),(T,2)):((W*T,SBO),(1,T)); without a swizzle the last stride is LBO. Turned:
+ * ((T,W,m),(8,k)): ((1,T,LBO),(W*T,SBO)); without a swizzle LBO and SBO are exchanged. */
 static unsigned offset_of(const struct layout *l, unsigned outer, unsigned byte) {
     const unsigned span = 16u << l->bits, sbo = stride(l), lbo = leading(l);
     unsigned at;
@@ -306,8 +306,8 @@ Test(wgmma, products) {
 
 /* ---- four warps ------------------------------------------------------------------------------ */
 
-/* The first warp is done early and writes to what the last one, which is late, still has to read.
- */
+/* The first warp finishes early and overwrites data that the last warp, which is late, still has
+ * to read. */
 Test(wgmma, a_warp_waits_for_the_others) {
     strcpy(text, HEAD);
     say("mov.u64 %%da,%llu;mov.u64 %%db,%llu;mov.u32 %%n,0;\n",
@@ -336,7 +336,7 @@ Test(wgmma, a_warp_waits_for_the_others) {
     ptxrun_destroy(r);
 }
 
-/* Threads that have exited are not waited for. */
+/* Exited threads are not waited for. */
 Test(wgmma, a_group_may_be_smaller) {
     strcpy(text, HEAD);
     say("setp.ge.u32 %%p,%%me,64;@%%p bra end;wgmma.wait_group.sync.aligned 0;mov.b32 %%d0,7;\n");
@@ -350,12 +350,12 @@ Test(wgmma, a_group_may_be_smaller) {
     ptxrun_destroy(r);
 }
 
-/* ---- where fuzz_soft begins -------------------------------------------------------------------
- */
+/* ---- fuzz_soft's seeds
+ * ------------------------------------------------------------------------ */
 
 #define SEEDS "test/fuzz/corpus/soft/"
 
-/* Launches k0 to k3 of a seed, which end as told. */
+/* Launches k0 to k3 of a seed and expects these results. */
 static void check_seed(const char *path, const int errs[4]) {
     char name[] = "k0";
     struct stat st;
@@ -382,7 +382,7 @@ Test(wgmma, seeds_of_the_fuzzer_multiply) {
     }
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- rejected code --------------------------------------------------------------------------- */
 
 static void check_fault(uint64_t b, int err) {
     strcpy(text, HEAD);
@@ -402,7 +402,7 @@ Test(wgmma, descriptors_that_are_wrong) {
     check_fault(1ull << 49 | 1ull << 62, ERR_ILLEGAL_INSTRUCTION);
 }
 
-/* Expects the reason for code that is not PTX, or is PTX and cannot run. */
+/* Expects this reason for code that is invalid PTX, or valid and unsupported. */
 static void says(const char *body, const char *why) {
     strcpy(text, HEAD);
     say("%s\nret;\n}\n", body);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of 128 bits: moved, packed and taken apart, in every state space, as arguments, under
- * guards; exchanged and compared in memory, by several threads and by the host beside them.
+ * Values of 128 bits: moved, packed and unpacked, in every state space, as arguments, under guards;
+ * exchanged and compared in memory, by several threads and the host at the same time.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -40,8 +40,8 @@ static void each_build(void (*fn)(void)) {
     unsetenv("SALUS_SOFT_ISA");
 }
 
-/* k(in, out): each lane has 16 bytes of both; `body` makes %w out of %v, which is the lane's of in;
- * the first of them is a parameter as well. What lanes keep under a guard is 7. */
+/* k(in, out): each lane has 16 bytes of both; `body` computes %w from %v, the lane's input; the
+ * first input is also a parameter. Lanes whose guard is false keep 7. */
 static void run_body(const char *body, struct wide *got, int want, const char *words) {
     char text[4096];
     snprintf(text, sizeof(text),
@@ -113,7 +113,7 @@ static void parts(void) {
     for (uint32_t l = 0; l < LANES; l++)
         is(got, l, l < 9 ? 5 : in_value(l).lo, l < 9 ? 6 : in_value(l).hi, "under both");
     run_body("mov.b128 %w, -5;", got, 0, "");
-    is(got, 31, (uint64_t)-5, 0, "a literal has 64 bits"); /* ptxas says so */
+    is(got, 31, (uint64_t)-5, 0, "a literal has 64 bits"); /* ptxas gives the same message */
     run_body("ld.const.b128 %w, [c];", got, 0, "");
     is(got, 31, 0x0807060504030201, 0x100f0e0d0c0b0a09, "constants");
     run_body("ld.param.b128 %w, [p];", got, 0, "");
@@ -171,8 +171,9 @@ Test(wide, exchanged_and_compared) {
     each_build(atomics);
 }
 
-/* Each thread makes a cell {n, ~n} into {n + 1, ~(n + 1)}. In another cell it exchanges values like
- * that, and adds up what it puts and takes; the host does the same. What does not fit is torn. */
+/* Each thread turns a cell {n, ~n} into {n + 1, ~(n + 1)}. In another cell it exchanges such
+ * values, and sums the values that it stores and gets; the host does the same. Halves that do
+ * not match were torn. */
 static const char counting[] =
     HEAD ".visible .entry count(.param .u64 cells, .param .u64 sums) {\n"
          ".reg .b128 %old, %new; .reg .b64 %cells, %sums, %a, %b, %c, %put, %got; .reg .b32 %n;\n"

@@ -150,7 +150,7 @@ Test(ptx_decl, refusals) {
                      "line 4: parameters are too large");
 }
 
-/* As Triton writes them; ptxas takes them for ld, ldu and st, and nowhere else. */
+/* Triton writes such vectors; ptxas accepts them for ld, ldu and st only. */
 Test(ptx_decl, a_vector_of_one_is_its_element) {
     ptx_module_free(module);
     struct ptx_func *f =

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that nvcc writes (build/data/ptx, from test/data/cu by scripts/gen-test-ptx): accepted
- * complete; when truncated or damaged, refused or accepted, and never read beyond their end.
+ * Files that nvcc writes (build/data/ptx, from test/data/cu by scripts/gen-test-ptx). Complete
+ * files are accepted; truncated or damaged ones are accepted or rejected, and never read beyond
+ * their end.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -27,12 +28,12 @@ static struct ptx_module *file_module(const char *name) {
     return m;
 }
 
-/* Shared memory that the system keeps for cooperative groups; only -G leaves its use in place. */
+/* Shared memory that the system reserves for cooperative groups; only with -G is it really used. */
 static bool is_known_gap(const char *unsupported) {
     return strstr(unsupported, ": %reserved_smem_offset_");
 }
 
-/* The file's name begins its second part with the target. */
+/* The second part of the file's name begins with the target. */
 static void check_file(const char *name) {
     struct ptx_module *m = file_module(name);
     uint32_t target = (uint32_t)atoi(strchr(name, '.') + 1), entries = 0;
@@ -107,7 +108,7 @@ Test(ptx_files, prefixes) {
     cut("half.100.ptx", 3);
 }
 
-/* Bytes replaced one at a time, by a fixed sequence. */
+/* Replaces one byte at a time, by a fixed sequence. */
 Test(ptx_files, mutations) {
     size_t bytes;
     char *text = ptx_text_file(FILES_DIR "/calls.75.ptx", &bytes);

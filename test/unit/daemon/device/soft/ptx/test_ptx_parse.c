@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions and functions, and how errors read. Line numbers count from the head's first line;
- * a function's body begins in line 6.
+ * Instructions and functions, and the wording of errors. Line numbers count from the first line of
+ * the header; a function's body begins in line 6.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -278,7 +278,7 @@ Test(ptx_parse, headers) {
 
 /* ---- early PTX ------------------------------------------------------------------------------- */
 
-/* The text of the first instruction, of a module of this version and target. */
+/* The text of the first instruction of a module with this version and target. */
 static const char *spelt(const char *head, const char *opcode, const char *operands) {
     static char text[1024];
     snprintf(text, sizeof(text),
@@ -291,7 +291,7 @@ static const char *spelt(const char *head, const char *opcode, const char *opera
     return module->funcs[0]->insts[0].text;
 }
 
-/* As nvcc wrote it until 3.0, and as NVIDIA's sample matrixMulDynlinkJIT has it. */
+/* As nvcc wrote it until 3.0, and as it is in NVIDIA's sample matrixMulDynlinkJIT. */
 Test(ptx_parse, early_ptx_has_its_defaults) {
     const char *sm_10 = ".version 1.4\n.target sm_10, map_f64_to_f32";
     const char *v1_3 = ".version 1.3\n.target sm_13";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texts that are PTX and texts that are not, by the verdicts of ptxas (test/data/verify, from
- * scripts/ptx-verdicts); and the words of each refusal.
+ * Valid and invalid PTX, by the verdicts of ptxas (test/data/verify, from scripts/ptx-verdicts);
+ * and the message of each rejection.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@
 
 static char why[160];
 
-/* ptxas takes these; nothing good can come of them here. */
+/* ptxas accepts these texts; the software GPU rejects them, because they cannot work. */
 static bool is_known_gap(const char *text) {
     return strstr(text, "outside the kernel's parameters") ||
            strstr(text, "an address needs 32 or 64 bits") || strncmp(text, "call at", 7) == 0;
 }
 
-/* Text that passes as PTX is decoded, or refused as unsupported, never as malformed. */
+/* Text that passes as PTX is decoded, or rejected as unsupported, never as malformed. */
 static void check_decoding(const struct ptx_frame *frame, const char *text) {
     char *whole = ptx_frame_text(frame, text);
     struct ptxrun *r = ptxrun_create(whole, strlen(whole), 1);
@@ -37,7 +37,7 @@ static void check_decoding(const struct ptx_frame *frame, const char *text) {
     free(whole);
 }
 
-/* "no\tadd.u32 %u32a, 5;" */
+/* A row such as "no\tadd.u32 %u32a, 5;" */
 static void check_case(const struct ptx_frame *frame, char *row, uint32_t counts[3]) {
     char *text = strchr(row, '\t');
     cr_assert_not_null(text, "%s", row);
@@ -122,7 +122,7 @@ Test(ptx_verify, line_instruction_and_what_is_wrong) {
     says(".strange 5;", "line 8: unknown directive '.strange'");
 }
 
-/* A module of a version whose rules are not known here: what is unknown may be new. */
+/* A module of a version whose rules are unknown here: unknown features may be new. */
 Test(ptx_verify, what_is_newer_than_the_rules_is_lazy) {
     static const char body[] = ".target sm_90\n.address_size 64\n.entry k { .reg .b32 %r<3>;\n"
                                "marvel.b32 %r1; add.nicely.u32 %r1, %r1, %r2; .strange 5;\n"
@@ -138,7 +138,8 @@ Test(ptx_verify, what_is_newer_than_the_rules_is_lazy) {
     cr_assert_eq(ptx_text_parse(text, strlen(text), &m, why), ERR_INVALID_PTX);
 }
 
-/* Operations and special registers that only the rules know: PTX, but nothing here runs them. */
+/* Operations and special registers that only the rules know: valid PTX that the software GPU
+ * cannot run. */
 Test(ptx_verify, others_are_known) {
     static const char *const bodies[] = {
         "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
