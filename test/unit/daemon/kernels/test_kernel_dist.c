@@ -15,7 +15,7 @@ static void add(uint64_t ns, uint32_t times) {
         kernel_dist_add(&d, ns);
 }
 
-/* Within an eighth of it. */
+/* Expects a value within an eighth of `wanted`. */
 static void near(uint64_t got, uint64_t wanted) {
     cr_assert_leq(got, wanted + wanted / 8, "%lu for %lu", got, wanted);
     cr_assert_geq(got, wanted - wanted / 8, "%lu for %lu", got, wanted);
@@ -95,7 +95,7 @@ Test(kernel_dist, what_was_long_ago_fades) {
     cr_assert(kernel_dist_settle(&d));
 }
 
-/* After any sample the bins can have the sum, and the mean is unchanged. */
+/* After any sample the bins are consistent with the sum, and the mean is unchanged. */
 Test(kernel_dist, the_sum_stays_that_of_the_bins) {
     srand(4);
     for (int i = 0; i < 600000; i++) {
@@ -105,7 +105,7 @@ Test(kernel_dist, the_sum_stays_that_of_the_bins) {
     memset(&d, 0, sizeof(d));
     add(700, 65535);
     add(KERNEL_DIST_NS_MAX, 1);
-    add(700, 1); /* the long one was one of one: it is gone */
+    add(700, 1); /* the long sample was the only one of its bin, which has faded */
     near(kernel_dist_mean(&d), 700);
     cr_assert(kernel_dist_settle(&d));
 }
@@ -128,7 +128,7 @@ Test(kernel_dist, merging_is_adding) {
     kernel_dist_merge(&both, &other);
     cr_assert_eq(both.count, 53007);
     cr_assert_eq(both.sum_ns, d.sum_ns + other.sum_ns);
-    kernel_dist_merge(&both, &d); /* 100000 in a bin are too many */
+    kernel_dist_merge(&both, &d); /* 100000 in a bin exceeds the limit */
     cr_assert(kernel_dist_settle(&both));
     cr_assert_eq(both.count, 25000 + 3 + 1500 + 25000 + 3);
     near(kernel_dist_quantile(&both, 990), 64000);

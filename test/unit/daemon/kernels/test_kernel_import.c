@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables of other tools: Orion's and Nsight Compute's, as they write them and wrongly.
+ * Tables of other tools, Orion's and Nsight Compute's: as those tools write them, and damaged.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -182,7 +182,7 @@ Test(kernel_import, ncu_launches_of_a_shape_become_one) {
     expect("k", 5, 32, KERNEL_PROFILE_COMPUTE, 670, 0, 0, 0);
 }
 
-/* Before 2022: no shapes in columns, other names. */
+/* Before 2022: no columns for shapes, other column names. */
 Test(kernel_import, ncu_details_of_old) {
     begin("\"ID\",\"Kernel Name\",\"Kernel Time\",\"Metric Name\",\"Metric Unit\",\"Metric "
           "Value\"\n"

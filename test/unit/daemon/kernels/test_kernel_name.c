@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Base names: the mangled names that nvcc writes and what profilers make of them are one.
+ * Base names: the mangled names that nvcc writes and the names that profilers print have the same
+ * base name.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static const char *base(const char *name) {
 
 #define SAME(name, wanted) cr_assert_str_eq(base(name), wanted)
 
-/* As nvcc 12 and 13 mangle them; the demangled forms beside them. */
+/* As nvcc 12 and 13 mangle them, with the demangled forms. */
 Test(kernel_name, mangled_and_demangled_are_one) {
     SAME("_Z4statPf", "stat");
     SAME("_ZL4statPf", "stat");
@@ -60,7 +61,7 @@ Test(kernel_name, static_kernels_of_relocatable_code) {
     SAME("__nv_static_0_", "__nv_static_0_");
 }
 
-/* The rows of the paper's tables are cut at the first '<'. */
+/* The rows of the paper's tables are truncated at the first '<'. */
 Test(kernel_name, names_that_were_cut) {
     SAME("void at::native::vectorized_elementwise_kernel",
          "at::native::vectorized_elementwise_kernel");
@@ -105,14 +106,14 @@ Test(kernel_name, long_names_are_cut) {
     memcpy(wanted, name, KERNEL_NAME_BYTES - 1);
     wanted[KERNEL_NAME_BYTES - 1] = '\0';
     SAME(name, wanted);
-    memcpy(name, "_ZN2at900", 9); /* the length in it is more than can be stored */
+    memcpy(name, "_ZN2at900", 9); /* the length in the name exceeds the limit of a stored name */
     memcpy(wanted, "at::", 4);
     SAME(name, wanted);
-    name[500] = '\0'; /* and now more than there is */
+    name[500] = '\0'; /* and now it exceeds the text */
     cr_assert_eq(strncmp(base(name), name, KERNEL_NAME_BYTES - 1), 0);
 }
 
-/* Every beginning of a name is a name, and a base name is its own. */
+/* Every prefix of a name is a name, and a base name is its own base name. */
 Test(kernel_name, beginnings_and_again) {
     static const char mangled[] =
         "__nv_static_25__294626b8_4_a_cu_5e7bf01c__ZN36_GLOBAL__N__294626b8_4_a_cu_5e7bf01c2in2tkE";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Classes by the 60 % rule, utilisations from counts, keys, and which hint is for whom.
+ * Classes by the 60 % rule, utilisations from counts, keys, and the hint that applies to a kernel.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ Test(kernel_profile, the_sixty_percent_rule) {
     cr_assert_eq(kernel_profile_classify(800, 800), KERNEL_PROFILE_COMPUTE);
 }
 
-/* A device of 1000 instructions and 1 byte a nanosecond. */
+/* The class on a device of 1000 instructions and 1 byte per nanosecond. */
 static enum kernel_profile_class class_of(uint64_t insts, uint64_t bytes, uint16_t *c,
                                           uint16_t *m) {
     static const struct kernel_profile_rate peak = {1000ull * 1000000000, 1000000000};
@@ -108,7 +108,7 @@ Test(kernel_profile, the_hint_that_fits_best) {
         kernel_profile_hint_find(NULL, 0, "a", (uint32_t[]){1, 1, 1}, (uint32_t[]){1, 1, 1}));
 }
 
-/* ---- what others say ------------------------------------------------------------------------- */
+/* ---- imported values ------------------------------------------------------------------------- */
 
 #define GOOD_PROFILE \
     { .key = {1, {1, 1, 1}, {1, 1, 1}, 0, 0}, .name = "k", .class = 1, .source = 1, .lone = 1 }

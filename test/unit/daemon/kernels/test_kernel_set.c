@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The set of profiles and hints of a device: what is found, what has to go, what is forgotten.
+ * The set of profiles and hints of a device: lookup, eviction, and removal.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -53,7 +53,7 @@ Test(kernel_set, what_is_learned_takes_the_place_of_what_was_known) {
 Test(kernel_set, of_a_full_set_the_oldest_use_goes) {
     for (uint32_t i = 0; i < KERNEL_SET_MAX; i++)
         learn(i % 3, 1 + i, 1);
-    learn(0, 1, 2); /* used again: now the second is the oldest */
+    learn(0, 1, 2); /* used again, so that the second profile is the oldest */
     learn(7, 1 + KERNEL_SET_MAX, 3);
     cr_assert_eq(s.count, KERNEL_SET_MAX);
     cr_assert_eq(sms_of(0, 1), 2);

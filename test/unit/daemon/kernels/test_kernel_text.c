@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text of profiles: it comes back as it was, and one that is wrong is refused with its line.
+ * The text of profiles: it reads back unchanged, and a wrong one is rejected with its line.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ Test(kernel_text, it_comes_back) {
     cr_assert_str_eq(buf_str(&b), GOOD);
 }
 
-/* As long as it can be: every counter and every name full. */
+/* The longest possible text: every counter and every name at its limit. */
 Test(kernel_text, a_full_set_comes_back_in_the_order_of_use) {
     struct kernel_profile p = {.key = {0,
                                        {UINT32_MAX, UINT32_MAX, UINT32_MAX},
@@ -103,8 +103,7 @@ Test(kernel_text, a_full_set_comes_back_in_the_order_of_use) {
         p.key.uid = UINT32_MAX - 2 - i % 2;
         cr_assert_eq(kernel_set_learn(&s, &p), 0);
     }
-    for (uint32_t i = 0; i < 100;
-         i++) { /* in use again: the first in the array, the last in time */
+    for (uint32_t i = 0; i < 100; i++) { /* used again: first in the array, most recent in time */
         p = s.items[i];
         cr_assert_eq(kernel_set_learn(&s, &p), 0);
     }

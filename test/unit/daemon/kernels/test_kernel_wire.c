@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sets of profiles and hints between broker and worker, and what may come instead of them.
+ * Sets of profiles and hints between broker and worker, and invalid messages.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ Test(kernel_wire, a_set_arrives_in_the_order_of_use) {
     struct kernel_profile_hint hint;
     struct kernel_wire k;
 
-    cr_assert_eq(kernel_set_learn(&set, &p), 0); /* the latest now */
+    cr_assert_eq(kernel_set_learn(&set, &p), 0); /* now the most recent one */
     fd = kernel_wire_pack(&set, true);
     cr_assert_geq(fd, 0);
     cr_assert_eq(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK, F_SEAL_SHRINK);
@@ -88,7 +88,8 @@ Test(kernel_wire, what_is_no_set_of_kernels) {
     cr_assert_eq(write(fd, words, bytes), (ssize_t)bytes);
     cr_assert_eq(kernel_wire_open(&k, fd), -EINVAL, "it may shrink");
     close(fd);
-    for (int i = 0; i < 4; i++) { /* magic, hints, profiles, and a length that is not theirs */
+    /* wrong magic, hints, profiles, and a length that does not fit them */
+    for (int i = 0; i < 4; i++) {
         size_t length = bytes + (i == 3 ? 4 : 0);
 
         fd = fdutil_memfd("bad", length, 1);
