@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Equations (5) and (7) to (10) with numbers reckoned by hand.
+ * Equations (5) and (7) to (10) with numbers computed by hand.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ static void expect_near(double is, double must, const char *what) {
     cr_expect_float_eq(is, must, 1e-12, "%s: %.15g, not %.15g", what, is, must);
 }
 
-/* Section 3.2: at half a GPU too much 1.16664 / 4 - 0.00302 / 2 + 0.00004. */
+/* Section 3.2: with half a GPU of excess demand, 1.16664 / 4 - 0.00302 / 2 + 0.00004. */
 Test(place_cost, the_curves_of_the_paper) {
     expect_near(curve_slowdown(&rtx_2080, 1500000), 0.29019, "2080, 150 %");
     expect_near(curve_slowdown(&rtx_2080, 2000000), 1.16366, "2080, 200 %");
@@ -31,7 +31,7 @@ Test(place_cost, a_slowdown_is_never_negative) {
     expect_near(curve_slowdown(&falls, 3000000), 0, "far too much");
 }
 
-/* A bound of other curves may not be above, or below, any of them. */
+/* Bounds of other curves: an upper bound may not be below any of them, a lower bound not above. */
 Test(place_cost, bounds_of_curves) {
     const struct place_curve curves[] = {
         gtx_1080, rtx_2080, {0, 0.5, 0}, {-0.1, 0.5, 0.2}, {0.5, -1, 0.4}};
@@ -58,7 +58,7 @@ Test(place_cost, how_much_is_within_a_slack) {
     cr_expect(ppm == 1500000 || ppm == 1499999, "%lu", ppm);
 }
 
-/* (8): 4 of 16 GiB used and 4 wanted are half; (9) of (10): 0.6 + 0.9 is 0.5 too much. */
+/* (8): 4 of 16 GiB used and 4 wanted are half; (9) and (10): 0.6 + 0.9 is 0.5 too much. */
 Test(place_cost, memory_and_utilisation) {
     struct placecase c;
     placecase_init(&c, &(struct place_config){0});
@@ -92,7 +92,7 @@ Test(place_cost, weights) {
     placecase_finish(&c);
 }
 
-/* A GPU goes by its own curve. */
+/* Each GPU uses its own curve. */
 Test(place_cost, curves_are_of_gpus) {
     const struct place_gpu gpus[] = {{16 * PLACECASE_GIB, 0}, {16 * PLACECASE_GIB, 1}};
     const struct place_node node = {1, 64000, 0, 0, 2, gpus};
@@ -114,7 +114,7 @@ static struct place_job with_ephemeral(uint64_t id, uint64_t p_gib, uint64_t e_g
     return job;
 }
 
-/* P 4 and E 6 there, P 2 and E 8 come: all 20 of a sum, 4 + 2 + 8 in lanes. */
+/* The GPU has P 4 and E 6, the new job P 2 and E 8: 20 as a sum, 4 + 2 + 8 with lanes. */
 Test(place_cost, lanes_use_ephemeral_memory_in_turns) {
     struct placecase c;
     placecase_init(&c, &(struct place_config){.memory = PLACE_MEMORY_LANES});
@@ -134,7 +134,7 @@ Test(place_cost, lanes_use_ephemeral_memory_in_turns) {
     placecase_finish(&c);
 }
 
-/* (5), each resource. */
+/* (5), for each resource. */
 Test(place_cost, what_does_not_fit) {
     struct placecase c;
     struct place_job job = placecase_job(9, 0.5, 4);

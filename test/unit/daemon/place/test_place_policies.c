@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each policy as the papers have it, in clusters of a few GPUs.
+ * Each policy as the papers define it, in clusters of a few GPUs.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ Test(place_policies, configurations_that_cannot_be) {
                    "curve 1");
 }
 
-/* Strictly in order: a job of two GPUs holds up one of one. */
+/* Strictly in order: a job of two GPUs blocks a later one of one GPU. */
 Test(place_policies, fifo_blocks) {
     struct placecase c = start("fifo");
     struct place_job two = placecase_job(2, 0.1, 1);
@@ -84,7 +84,7 @@ Test(place_policies, alone_passes_by) {
     placecase_finish(&c);
 }
 
-/* Memory alone: the first has more used, the second is busy. */
+/* By memory only: the first GPU has more memory used, the second is busier. */
 Test(place_policies, obp_and_best_fit_look_at_memory) {
     for (int fit = 0; fit < 2; fit++) {
         struct placecase c = start(fit ? "best_fit" : "obp");
@@ -102,7 +102,7 @@ Test(place_policies, obp_and_best_fit_look_at_memory) {
     }
 }
 
-/* Horus weighs both: busy with little memory used against idle with much. */
+/* Horus weighs both: a busy GPU with little memory used against an idle one with much. */
 Test(place_policies, horus_takes_the_cheapest) {
     struct placecase c = start("horus");
     placecase_node(&c, 1, 1, 16);
@@ -134,7 +134,7 @@ static void speed(struct placecase *c, uint64_t id, double speed, int64_t at_s) 
     placecase_tell(c, (struct place_event){.kind = PLACE_MEASURED, .id = id, .speed = speed});
 }
 
-/* 1 runs alone at 10, 2 comes to it at 100 s. */
+/* Job 1 runs alone at speed 10; job 2 joins at 100 s. */
 static struct placecase two_share(void) {
     struct placecase c = start("pab");
     placecase_node(&c, 1, 1, 16);
@@ -171,7 +171,7 @@ Test(place_policies, pab_leaves_who_slows_little) {
     placecase_finish(&c);
 }
 
-/* Without a speed before there is nothing to compare with. */
+/* Without an earlier speed there is nothing to compare with. */
 Test(place_policies, pab_judges_nobody_by_a_cold_speed) {
     struct placecase c = start("pab");
     placecase_node(&c, 1, 1, 16);
@@ -211,7 +211,7 @@ Test(place_policies, pab_puts_back_to_the_end) {
 
 /* ---- GPUColo, section VIII ------------------------------------------------------------------- */
 
-/* One GPU a node: the first is for trainings, five are for services, the seventh for trainings. */
+/* One GPU a node: the first is for training, five are for services, the seventh for training. */
 Test(place_policies, separate_keeps_to_the_ratio) {
     struct placecase c = start("separate");
     for (uint64_t node = 1; node <= 7; node++)
@@ -265,7 +265,7 @@ Test(place_policies, gpucolo_puts_trainings_beside_services) {
     placecase_finish(&c);
 }
 
-/* Services among themselves as with gslice, beyond all of a GPU where no training is. */
+/* Services among themselves as with gslice, even above a whole GPU where no training runs. */
 Test(place_policies, gpucolo_holds_the_slack) {
     struct placecase c = start("gpucolo");
     placecase_node(&c, 1, 2, 16);
@@ -276,7 +276,7 @@ Test(place_policies, gpucolo_holds_the_slack) {
     placecase_finish(&c);
 }
 
-/* With more than all of it a service is slowed down by services alone. */
+/* Above a whole GPU, a service is slowed down by other services only. */
 Test(place_policies, gpucolo_lets_trainings_be_slowed_down) {
     struct placecase c;
     placecase_init(&c, &(struct place_config){.policy = "gpucolo", .util_most = 1.5});
@@ -288,10 +288,10 @@ Test(place_policies, gpucolo_lets_trainings_be_slowed_down) {
     placecase_finish(&c);
 }
 
-/* ---- nobody is passed by for ever ------------------------------------------------------------ */
+/* ---- no job waits for ever ------------------------------------------------------------------- */
 
-/* Small jobs of ten steps come all the time; one wants a whole GPU of two. With horus it never gets
- * one. When it started, or 0. */
+/* Small jobs of ten steps arrive all the time; one job wants a whole GPU of two. With horus it
+ * never gets one. Returns the time when it started, or 0. */
 static uint32_t starts_at(const char *policy, uint32_t patience) {
     struct placecase c;
     placecase_init(&c, &(struct place_config){.policy = policy, .patience = patience});
@@ -316,7 +316,7 @@ Test(place_policies, horus_f_passes_nobody_by_for_ever) {
     cr_expect(late > 220 && late <= 20 + 200 + 11, "at %u", late);
 }
 
-/* The node that was kept goes away, and another one is. */
+/* The node that was kept for the job disappears, and another one is kept. */
 Test(place_policies, what_is_kept_may_go_away) {
     struct placecase c;
     placecase_init(&c, &(struct place_config){.policy = "horus_f", .patience = 1});

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Weighted fair queuing (Horus, section 4.2.2): clusters, weights, shares, and the order that comes
- * of them.
+ * Weighted fair queuing (Horus, section 4.2.2): clusters, weights, shares, and the resulting order.
  */
 #include <criterion/criterion.h>
 
@@ -19,14 +18,15 @@ static void expect_clusters(struct kmeans_point *points, uint32_t count, uint32_
     cr_expect_str_eq(is, must);
 }
 
-/* The first seed has the least of everything. */
+/* The first seed has the smallest features. */
 Test(place_queues, jobs_that_are_alike_are_together) {
     struct kmeans_point points[] = {{{1, 0.9, 1, 8}}, {{8, 0.5, 8, 9}}, {{1, 0.1, 1, 1}},
                                     {{1, 0.8, 1, 9}}, {{8, 0.6, 8, 9}}, {{1, 0.2, 1, 1}}};
     expect_clusters(points, 6, 3, "cbacba");
 }
 
-/* Bytes are large numbers and weigh no more for it: two of tasks against two of memory. */
+/* Features are scaled, so bytes have no more weight for being large numbers: two differ in
+ * tasks, two in memory. */
 Test(place_queues, features_are_scaled) {
     struct kmeans_point points[] = {
         {{1, 0.5, 1, 1e9}}, {{1, 0.5, 1, 1.2e9}}, {{9, 0.5, 9, 1e9}}, {{9, 0.5, 9, 1.2e9}}};
@@ -41,14 +41,15 @@ Test(place_queues, fewer_points_than_clusters) {
     expect_clusters(one, 0, 3, "");
 }
 
-/* (6, 6) is the farthest from (0, 0) by L1, once scaled, and the nearest of the three by L2. */
+/* By L1, once scaled, (6, 6) is the farthest from (0, 0); by L2 it is the nearest of the three. */
 Test(place_queues, distances_are_l1) {
     struct kmeans_point points[] = {
         {{0, 0, 0, 0}}, {{10, 0, 0, 0}}, {{6, 6, 0, 0}}, {{0, 9, 0, 0}}};
     expect_clusters(points, 4, 2, "aabb");
 }
 
-/* Centres move: the fourth is nearer to the second's seed, and in the end to the first's mean. */
+/* Centres move: the fourth job is nearer to the second's seed, and in the end to the first's
+ * mean. */
 Test(place_queues, centres_are_means) {
     struct kmeans_point points[] = {
         {{0, 0, 0, 0}}, {{4.5, 0, 0, 0}}, {{4.6, 0, 0, 0}}, {{5.2, 0, 0, 0}}, {{10, 0, 0, 0}}};
@@ -81,7 +82,7 @@ Test(place_queues, shares) {
     expect_given((double[]){0, 0, 0}, none, 10, 0, 0, 0);
 }
 
-/* The same when they are told at once, as they are to a caller that has just started. */
+/* The same when all jobs are reported at once, as to a caller that has just started. */
 Test(place_queues, who_has_waited_before_goes_first) {
     struct placecase c;
     struct place_event events[9];
@@ -93,7 +94,8 @@ Test(place_queues, who_has_waited_before_goes_first) {
     for (uint32_t i = 0; i < 9; i++) {
         jobs[i] = placecase_job(i, i >= 3 && i < 6 ? 1 : 0.1, 9);
         if (i < 3) jobs[i].since_ns = 900 * PLACECASE_S;
-        if (i == 3) jobs[i].since_ns = 5000 * PLACECASE_S; /* to come: it counts as now */
+        /* a time in the future, which counts as now */
+        if (i == 3) jobs[i].since_ns = 5000 * PLACECASE_S;
         events[i] = (struct place_event){.kind = PLACE_JOB, .job = &jobs[i]};
     }
     placecase_tell_all(&c, events, 9);
@@ -104,8 +106,8 @@ Test(place_queues, who_has_waited_before_goes_first) {
     placecase_finish(&c);
 }
 
-/* One GPU, one job at a time: the order of starts is the order of Algorithm 1. Six that are small
- * have waited for 100 s, three that are large have just come; beta is 2. */
+/* One GPU, one job at a time: the order of starts is the order of Algorithm 1. Six small jobs
+ * have waited for 100 s, three large ones have just arrived; beta is 2. */
 Test(place_queues, who_waits_longer_goes_first) {
     struct placecase c;
     struct place_event events[9];
@@ -122,8 +124,9 @@ Test(place_queues, who_waits_longer_goes_first) {
     placecase_tell_all(&c, events + 6, 3);
     placecase_tell_all(&c, events + 3, 3);
     placecase_at(&c, PLACE_NODE_OPEN, 1);
-    /* Weights: 6 small, median (100 + 0) / 2 = 50 s: 300; 3 large: 3. Both of the first round are
-     * small; then 4, median of 100, 0, 0, 0: 4 against 3, one of each. */
+    /* Weights: 6 small jobs with median (100 + 0) / 2 = 50 s: 300; 3 large ones: 3. Both jobs of
+     * the first round are small. Then 4 small ones with median 0 (of 100, 0, 0, 0): 4 against 3,
+     * one of each. */
     cr_assert_eq(c.answer.action_count, 4);
     cr_expect_eq(c.answer.actions[0].id, 0);
     cr_expect_eq(c.answer.actions[1].id, 1);

@@ -14,7 +14,7 @@ static struct placecase start(const char *policy) {
     return c;
 }
 
-/* ---- what cannot be -------------------------------------------------------------------------- */
+/* ---- invalid events -------------------------------------------------------------------------- */
 
 static void expect_wrong(struct placecase *c, struct place_event e, const char *words) {
     const char *why = placecase_try(c, e);
@@ -150,7 +150,7 @@ Test(place_step, a_task_is_on_one_node_and_all_start_together) {
     job.gpus = 2;
     placecase_node(&c, 1, 2, 16);
     placecase_node(&c, 2, 3, 16);
-    placecase_come(&c, placecase_job(1, 0.5, 9)); /* 1:0, so that node 1 has one left */
+    placecase_come(&c, placecase_job(1, 0.5, 9)); /* on 1:0, so that node 1 has one GPU left */
     placecase_come(&c, job);
     cr_expect_eq(placecase_on(&c, 9), -1, "one task alone does not start");
     for (uint32_t g = 0; g < 3; g++)
@@ -165,7 +165,7 @@ Test(place_step, a_task_is_on_one_node_and_all_start_together) {
     placecase_finish(&c);
 }
 
-/* CPU and memory are of tasks, and of nodes. */
+/* CPUs and memory are counted per task and per node. */
 Test(place_step, a_node_has_cpu_for_so_many_tasks) {
     struct placecase c = start("horus");
     struct place_job job = placecase_job(1, 0.1, 1);
@@ -270,7 +270,7 @@ Test(place_step, what_can_never_run_is_refused) {
     placecase_finish(&c);
 }
 
-/* ---- what goes wrong ------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 Test(place_step, a_job_that_fails_keeps_its_turn) {
     struct placecase c = start("fifo");
@@ -283,7 +283,7 @@ Test(place_step, a_job_that_fails_keeps_its_turn) {
     placecase_finish(&c);
 }
 
-/* 1.5 of its 4 GiB are less than the 9 that the other one left it. */
+/* 1.5 times its 4 GiB is less than the 9 GiB that the other job had left it. */
 Test(place_step, a_job_that_wanted_memory_gets_more_than_it_had) {
     struct placecase c = start("obp");
     placecase_node(&c, 1, 1, 16);
@@ -308,7 +308,7 @@ Test(place_step, memory_grows_by_what_was_said) {
     placecase_node(&c, 2, 1, 60);
     struct place_job job = placecase_job(2, 0.5, 10);
     job.ephemeral_bytes = PLACECASE_GIB;
-    placecase_come(&c, job); /* 11 of 60, where it has all */
+    placecase_come(&c, job); /* 11 of 60 s, in which the job has the whole GPU */
     placecase_at(&c, PLACE_MEMORY, 2);
     cr_expect_eq(placecase_use(&c, 2, 0).memory_bytes, 60 * PLACECASE_GIB);
     placecase_finish(&c);
@@ -322,14 +322,15 @@ Test(place_step, memory_grows_by_what_was_said) {
     placecase_finish(&c);
 }
 
-/* Jobs of a node that disappeared go before the waiting jobs, in their own order. */
+/* Jobs of a node that disappeared are queued before the waiting jobs, in their own order. */
 Test(place_step, a_node_goes_away) {
     struct placecase c = start("fifo");
     placecase_node(&c, 1, 1, 16);
     placecase_node(&c, 2, 2, 16);
     for (uint64_t id = 1; id <= 5; id++)
         placecase_come(&c,
-                       placecase_job(id, 0.5, 1)); /* 1 on 1:0, 2 and 3 on node 2, others wait */
+                       /* job 1 is on 1:0, 2 and 3 on node 2, the others wait */
+                       placecase_job(id, 0.5, 1));
     struct place_event events[] = {{.kind = PLACE_NODE_GONE, .id = 2},
                                    {.kind = PLACE_GONE, .id = 1}};
     placecase_tell_all(&c, events, 2);
@@ -344,7 +345,7 @@ Test(place_step, a_node_goes_away) {
     placecase_finish(&c);
 }
 
-/* Before an older one that waits. */
+/* It comes before an older waiting job. */
 Test(place_step, who_lost_its_node_goes_first) {
     struct placecase c = start("obp");
     placecase_node(&c, 1, 1, 24);
@@ -361,7 +362,7 @@ Test(place_step, who_lost_its_node_goes_first) {
     placecase_finish(&c);
 }
 
-/* More nodes than are looked at one by one; the last has what is wanted. */
+/* More nodes than are searched one by one; the last one has what the job wants. */
 Test(place_step, many_are_freed_at_once) {
     struct placecase c = start("horus");
     struct place_event events[30];
@@ -377,7 +378,7 @@ Test(place_step, many_are_freed_at_once) {
     placecase_finish(&c);
 }
 
-/* A job on two nodes of which one goes is on neither. */
+/* A job on two nodes, one of which disappears, runs on neither. */
 Test(place_step, half_of_a_job_is_none) {
     struct placecase c = start("horus");
     struct place_job job = placecase_job(1, 0.5, 9);
@@ -433,7 +434,7 @@ Test(place_step, what_is_measured_counts) {
     placecase_finish(&c);
 }
 
-/* A waiting job is measured to need less than was predicted, and that much is free. */
+/* A waiting job is measured to need less than predicted; the difference is free. */
 Test(place_step, who_waits_is_measured_too) {
     struct placecase c = start("horus");
     placecase_node(&c, 1, 1, 16);

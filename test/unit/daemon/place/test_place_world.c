@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each policy through random events, step by step beside the plain reference: the same jobs on the
- * same GPUs at the same cost, and none lost. What it does is the same whatever names are, and from
- * a restart on as without one.
+ * Each policy with random events, compared step by step with the plain reference: the same jobs on
+ * the same GPUs at the same cost, and no job is lost. Results do not depend on names, and are the
+ * same after a restart as without one.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "test/lib/place/placeworld.h"
 
-#define SEEDS 4u /* or as SALUS_TEST_SEEDS says: check-long has more of them */
+#define SEEDS 4u /* or SALUS_TEST_SEEDS: check-long uses more seeds */
 #define STEPS 600u
 
 static uint64_t count_seeds(void) {
@@ -124,8 +124,8 @@ static const struct place_action *start_of(const struct place_answer *a) {
     return a->action_count && a->actions[0].kind == PLACE_START ? a->actions : NULL;
 }
 
-/* A job that comes goes the same way in both, or neither starts it: a node that is gone may have
- * been large enough, of which only the one knows. */
+/* A new job is placed on the same GPUs in both, or neither starts it. An exception is a node
+ * that is gone and may have been large enough, which only one of them knows. */
 static void expect_same_choice(struct place *p, struct placeworld *w) {
     struct place_job job = placeworld_job(w);
     struct place_event e = {.kind = PLACE_JOB, .job = &job};
@@ -140,8 +140,8 @@ static void expect_same_choice(struct place *p, struct placeworld *w) {
         cr_expect(x->where[k].node == y->where[k].node && x->where[k].gpu == y->where[k].gpu);
 }
 
-/* Nothing was measured in these worlds, and no memory was short: what a restarted caller knows of a
- * job is all. Nobody waits in either, and no node is kept for anybody. */
+/* In these worlds nothing is measured and no job runs out of memory, so a restarted caller knows
+ * all about a job. No job waits in either, and no node is kept. */
 static void restart(const char *policy, uint64_t seed) {
     struct placeworld *w = create(policy, seed, seed);
     struct place_answer a;

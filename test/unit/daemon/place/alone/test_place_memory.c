@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every allocation may fail: then nothing has happened, and the same step does what it would have
- * done.
+ * Every allocation may fail: then nothing has changed, and repeating the step gives the normal
+ * result.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define NODES 3u
 #define JOBS 40u
 
-/* Links with --wrap: what the library calls. 0: none fails. */
+/* Wraps the library's allocations (--wrap). 0: none fails. */
 static int fail_in, calls;
 
 void *__real_malloc(size_t bytes);
@@ -54,7 +54,7 @@ static struct place *create(void) {
     return p;
 }
 
-/* Returns a number that depends on everything on all GPUs. */
+/* Returns a hash of the state of all GPUs. */
 static uint64_t look(const struct place *p) {
     uint64_t sum = 0;
     for (uint64_t node = 1; node <= NODES; node++)
@@ -78,8 +78,9 @@ static void expect_same(const struct place_answer *a, const struct place_answer 
     }
 }
 
-/* With each allocation failing in turn, beside a twin that has all memory: what has grown stays so,
- * so that it is the first that fails and then each time the second. How many there were. */
+/* Repeats a step with each allocation failing in turn, beside a twin without failures. Arrays
+ * that have grown keep their size, so first the first allocation fails, then each time the
+ * second. Returns the number of allocations. */
 static int step(struct place *p, struct place *twin, const struct place_event *events,
                 size_t count) {
     struct place_answer a, b;
@@ -147,7 +148,7 @@ Test(place_memory, a_step_without_memory_is_none) {
     place_destroy(NULL);
 }
 
-/* A placer that has had room for that many jobs has it again. */
+/* A placer that has had memory for that many jobs allocates no more. */
 Test(place_memory, a_steady_state_allocates_nothing) {
     struct place *p = create(), *twin = create();
     struct place_answer a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that ended for want of memory: who comes back, with how much, and how often.
+ * Jobs that ran out of memory: which of them are requeued, with how much memory, and how often.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ Test(slurm_again, no_more_than_a_gpu_has) {
     cr_expect_eq(again_judge(&w, &lack, &next), AGAIN_TOO_LARGE, "nothing is known of any");
 }
 
-/* Others on its GPU took more than they had said. */
+/* Other jobs on its GPU used more memory than they had requested. */
 Test(slurm_again, what_was_asked_is_not_made_less) {
     lack.note.ask.mem_bytes = 700 * MIB;
     cr_assert_eq(again_judge(&w, &lack, &next), AGAIN_YES);
@@ -89,7 +89,7 @@ Test(slurm_again, three_times_and_never_more) {
     cr_expect_eq(again_judge(&w, &lack, &next), AGAIN_TOO_OFTEN);
 }
 
-/* A placer that is started anew goes by what Slurm has kept: the note as text. */
+/* After a restart, the placer reads the note that Slurm has stored as text. */
 Test(slurm_again, it_is_remembered_in_the_note) {
     char text[NOTE_BYTES];
     struct note n;

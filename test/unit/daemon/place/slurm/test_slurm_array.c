@@ -9,7 +9,7 @@
 
 #define FREE 77u /* a number that no task has */
 
-/* "1 2 3", of as many as there may be. */
+/* The tasks of a list as "1 2 3", at most `most`. */
 static const char *tasks(const char *list, uint32_t most) {
     static char text[1000];
     uint32_t out[32], count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The request of a job, and the note that Slurm stores of it: as typed, as text, and back.
+ * The request of a job, and the note of it that Slurm stores: as options, as text, and parsed
+ * again.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

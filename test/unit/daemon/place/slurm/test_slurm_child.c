@@ -25,7 +25,7 @@ static struct child_output run(const char *script, int limit_ms) {
     return c;
 }
 
-/* Returns once nobody holds the other end. */
+/* Returns once no process holds the other end. */
 static void await_nobody(void) {
     struct pollfd p = {.fd = held[0], .events = POLLIN};
     char byte;
@@ -52,7 +52,7 @@ Test(slurm_child, nothing_is_left_of_a_program_that_ended) {
     await_nobody();
 }
 
-/* Signals to the caller's own group are not its, and its are not the caller's. */
+/* Signals to the caller's process group do not reach the program, and vice versa. */
 Test(slurm_child, it_has_a_process_group_of_its_own) {
     struct child_output c = run("kill -KILL 0", CHILD_LIMIT_MS);
 

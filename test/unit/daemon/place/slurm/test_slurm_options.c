@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The words of plugstack.conf, the command line of the placer, and programs that the plugin runs.
+ * The options of plugstack.conf, the command line of the placer, and programs that the plugin runs.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reports of nodes, which may contain anything, and their age.
+ * Reports of nodes, which may contain any bytes, and their age.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -134,7 +134,8 @@ Test(slurm_report, of_more_that_lacked_memory_nothing_is_known) {
 
 #define GOOD_LACK LACK("5", "1", "1")
 
-/* A user names their program: no name takes a node or another job away from the placer. */
+/* Users choose the names of their programs: no name may make the placer lose a node or another
+ * job. */
 Test(slurm_report, lacks_that_cannot_be_are_passed_over) {
     static const char *const texts[] = {LACKED("[7," GOOD_LACK "]"),
                                         LACKED("[" LACK("-1", "1", "1") "," GOOD_LACK "]"),
@@ -191,7 +192,7 @@ Test(slurm_report, too_many_and_too_much_are_refused) {
     free(text);
 }
 
-/* Every prefix of a good one is no report, or says less. */
+/* Every prefix of a valid report is invalid, or contains less. */
 Test(slurm_report, cut_reports_do_no_harm) {
     const char *whole = GPU("{\"id\":0,\"state\":\"ready\",\"memory_bytes\":1073741824}");
     char cut[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One round of the placer: from clusters that are written down here to what Slurm is told.
+ * One round of the placer: from clusters defined here to the commands for Slurm.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define NOW 1000000
 #define NODES 3
-#define NODES_MOST 7 /* nodes of the one test that has more */
+#define NODES_MOST 7 /* nodes of the one test that has more than a few */
 #define GIB (1ull << 30)
 
 static struct world_node nodes[NODES_MOST];
@@ -80,7 +80,7 @@ static struct world_job *placed(uint32_t util, const char *node, int64_t age_s) 
     return j;
 }
 
-/* "place 100 n2/0, ...", with "7_3" for a task of an array. */
+/* The placer's plan as "place 100 n2/0, ...", with "7_3" for a task of an array. */
 static const char *plan(void) {
     static const char *const kinds[] = {"place", "withdraw", "put off", "refused", "free"};
     static char text[4000];
@@ -131,7 +131,7 @@ Test(slurm_round, several_gpus_are_told_apart) {
     cr_expect_str_eq(plan(), "place 101 n1/0");
 }
 
-/* Slurm put it there; salusd had it on the GPU that was empty. */
+/* Slurm placed the job there; salusd gave it the GPU that was empty. */
 Test(slurm_round, jobs_without_a_gpu_are_taken_to_be_on_the_emptiest) {
     nodes[0].report =
         (struct report){.gpu_count = 3, .gpus = {{GIB, true}, {GIB, true}, {GIB, true}}};
@@ -167,7 +167,7 @@ Test(slurm_round, shares_bound_it) {
     cr_expect_str_eq(plan(), "", "none is left");
 }
 
-/* The node that place.h likes best has one share left, and stays the best for ever. */
+/* The node that place.h prefers has one share left, and is preferred every time. */
 Test(slurm_round, several_shares_go_where_they_are) {
     nodes[0].shares_used = 3;
     nodes[2].usable = false;
@@ -180,8 +180,7 @@ Test(slurm_round, several_shares_go_where_they_are) {
     cr_expect_str_eq(plan(), "place 102 n1/0", "what was promised is not there");
 }
 
-/* The only GPU that has the memory is on a node that is full: no reason to say that there is none.
- */
+/* The only GPU with enough memory is on a full node: that is no reason to refuse the job. */
 Test(slurm_round, what_fits_a_full_node_is_not_refused) {
     nodes[0].shares_used = 4;
     nodes[0].report.gpus[0].memory_bytes = 4 * GIB;
@@ -271,8 +270,8 @@ Test(slurm_round, a_job_of_several_nodes_is_on_each) {
     cr_expect_str_eq(plan(), "place 102 n3/0");
 }
 
-/* Algorithm 1 with two queues and two jobs a round, as in test_place_queues: six that are small, of
- * which three have waited for 100 s, and three that are large. */
+/* Algorithm 1 with two queues and two jobs a round, as in test_place_queues: six small jobs,
+ * three of which have waited for 100 s, and three large ones. */
 Test(slurm_round, who_waits_longer_goes_first) {
     config.place = (struct place_config){.policy = "horus_f", .queues = 2, .batch = 2};
     nodes[0].report = (struct report){.gpu_count = 4};
@@ -308,7 +307,7 @@ Test(slurm_round, what_did_not_begin_is_no_other_jobs_affair) {
     cr_expect_str_eq(plan(), "place 101 n1/0, withdraw 100");
 }
 
-/* Else it would have its turn again and again, and who came later none. */
+/* Otherwise the job would be chosen again and again, and later jobs never. */
 Test(slurm_round, what_did_not_begin_goes_behind_what_waits) {
     placed(100, "n1", 60);
     job(WORLD_WAITS, 100);
@@ -367,7 +366,7 @@ Test(slurm_round, memory_adds_up_or_is_shared_in_turns) {
     cr_expect_str_eq(plan(), "place 102 n1/0");
 }
 
-/* It said 10 % and uses all; of its memory it said nothing. */
+/* The job requested 10 % of the GPU and uses all; it requested no memory. */
 Test(slurm_round, what_is_measured_counts) {
     nodes[2].usable = false;
     job(WORLD_RUNS, 100)->node = 0;
@@ -397,7 +396,8 @@ Test(slurm_round, cpus_are_counted) {
     cr_expect_str_eq(plan(), "place 101 n1/0");
 }
 
-/* As of `sbatch -n 8` where nodes have fewer CPUs: Slurm takes several, which is none of ours. */
+/* As with `sbatch -n 8` where nodes have fewer CPUs: Slurm needs several nodes, which the placer
+ * does not handle. */
 Test(slurm_round, what_no_node_has_the_cpus_for_is_slurms) {
     static bool not_big[NODES] = {true, true};
 
@@ -430,7 +430,7 @@ Test(slurm_round, what_no_node_has_the_cpus_for_is_slurms) {
     cr_expect_str_eq(plan(), "free 7_0", "an array once for all its tasks");
 }
 
-/* More classes than bits: those that find none wait for a later round. */
+/* More classes than bits: jobs of classes without a bit wait for a later round. */
 Test(slurm_round, many_kinds_of_jobs_are_no_trouble) {
     static char tried[200][8];
     static bool excluded[200][NODES];
@@ -445,7 +445,7 @@ Test(slurm_round, many_kinds_of_jobs_are_no_trouble) {
     cr_expect_eq(answer.count, 7, "all but the one that excludes all nodes");
 }
 
-/* More classes than bits, of jobs that stay for good: each has its turn all the same. */
+/* More classes than bits, of jobs that stay: each class gets its turn all the same. */
 Test(slurm_round, one_kind_of_many_has_its_turn) {
     static bool excluded[100][NODES_MOST];
     bool was_placed = false;
