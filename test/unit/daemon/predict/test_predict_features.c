@@ -37,8 +37,8 @@ static void expect(struct features *f, void (*make)(struct onnxmake *), int64_t 
         cr_expect(false, "%u operators %s are not counted", f->kinds[i].count, f->kinds[i].kind);
 }
 
-/* Compares the operations for one example; published figures of vision count a multiplication with
- * its addition once. */
+/* Compares the operations for one example; published figures for vision models count a
+ * multiply-add once. */
 static void expect_flops(const struct features *f, double published) {
     double each = f->flops / (double)f->batch;
 
@@ -46,7 +46,7 @@ static void expect_flops(const struct features *f, double published) {
               published);
 }
 
-/* torchvision: 25,557,032 parameters, 4.09 GFLOPS (multiplications with their additions). */
+/* torchvision: 25,557,032 parameters, 4.09 GFLOPS (multiply-adds). */
 Test(predict_features, resnet50) {
     struct features f;
 
@@ -72,7 +72,7 @@ Test(predict_features, vgg16) {
     expect_flops(&f, 2 * 15.47e9);
 }
 
-/* torchvision: 3,504,872 and 0.30 (300.8 million). What is no product is 3 % here. */
+/* torchvision: 3,504,872 and 0.30 (300.8 million). Operations other than products are 3 % here. */
 Test(predict_features, mobilenet_v2) {
     struct features f;
 
@@ -94,7 +94,7 @@ Test(predict_features, bert_base) {
     cr_expect_eq(f.counts[FEATURES_Transpose], 48);
 }
 
-/* 2 x 3 by 3 x 5, a Relu of it, seen as a row: all by hand. */
+/* 2 x 3 by 3 x 5, a Relu of the product, viewed as a row: all computed by hand. */
 static void tiny(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", 1, "N,3");
     const char *y = ONNXMAKE_NODE(m, "Gemm", x, onnxmake_weight(m, "3,5"), onnxmake_weight(m, "5"));
@@ -125,7 +125,7 @@ Test(predict_features, by_hand) {
     cr_expect_eq(need_find_optimiser("lion"), -1);
 }
 
-/* Running means and variances are kept, and not trained. */
+/* Running means and variances are stored, but not trained. */
 static void normalised(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", 1, "N,4,2,2");
 
@@ -149,7 +149,7 @@ static void recurrent(struct onnxmake *m) {
     onnxmake_more(m);
 }
 
-/* The batch is the second axis, which the name tells. */
+/* The batch is the second axis, identified by its name. */
 Test(predict_features, a_recurrent_one) {
     struct features f;
 
@@ -167,7 +167,7 @@ static void strange(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "NonZero", ONNXMAKE_NODE(m, "Relu", z));
 }
 
-/* Nothing is guessed: what has no shape is named, and what follows from it. */
+/* Nothing is guessed: values without a shape are named, with those that depend on them. */
 Test(predict_features, what_is_not_counted_is_said) {
     struct complaint why = {{0}};
     struct infer_options o = {.batch = 1};
@@ -185,7 +185,7 @@ Test(predict_features, what_is_not_counted_is_said) {
     onnxmake_finish(&m);
 }
 
-/* Weights of which the file has those that are not 0. */
+/* Weights of which the file stores the nonzero elements only. */
 static void sparse(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", 1, "N,3");
     Onnx__SparseTensorProto *s = arena_calloc(m->arena, 1, sizeof(*s));
@@ -210,7 +210,7 @@ Test(predict_features, sparse_weights_are_weights) {
     cr_expect_eq(f.flops, 2 * 2 * 3 * 5);
 }
 
-/* The last node is out of the graph and all of a body, which gives what it makes. */
+/* Moves the last node out of the graph into a body, which returns the node's output. */
 static Onnx__GraphProto *body(struct onnxmake *m) {
     Onnx__GraphProto *g = arena_calloc(m->arena, 1, sizeof(*g));
     Onnx__ValueInfoProto *out = arena_calloc(m->arena, 1, sizeof(*out));
@@ -227,7 +227,7 @@ static Onnx__GraphProto *body(struct onnxmake *m) {
     return g;
 }
 
-/* Both branches take x, and the only input is known. */
+/* Both branches use x, and x is the only known input. */
 static void chosen(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", 1, "N,3"), *y;
     Onnx__GraphProto *yes, *no;
@@ -250,10 +250,10 @@ Test(predict_features, what_a_branch_takes_is_no_constant) {
     cr_expect_eq(f.activations_bytes, 4 * (2 * (2 * 3) + 2 * 5), "%lu", f.activations_bytes);
 }
 
-/* ---- what a file may say ----------------------------------------------------------------------
- */
+/* ---- values in the file
+ * ----------------------------------------------------------------------- */
 
-/* The pool's own sizes say nothing, so that those of the file count. */
+/* The pool's attributes omit the output sizes, so those of the file count. */
 static void pooled(struct onnxmake *m, const char *kernel) {
     const char *x = onnxmake_input(m, "x", 1, "1,3,8,8"), *y = ONNXMAKE_NODE(m, "MaxPool", x);
 
@@ -285,7 +285,7 @@ Test(predict_features, windows_that_are_none_cost_nothing) {
     }
 }
 
-/* Each letter has a size that a tensor may have, and all of them together are no number. */
+/* Each letter has a size that a tensor may have, but their product overflows. */
 static void endless_sum(struct onnxmake *m) {
     const char *x[26];
 
@@ -312,7 +312,7 @@ static void strange_bytes(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "a\xff\xc3z\xe2\x82\xac\xed\xa0\x80", onnxmake_input(m, "x", 1, "1"));
 }
 
-/* Bytes that are not UTF-8 are never written to JSON. */
+/* Bytes that are invalid UTF-8 are never written to JSON. */
 Test(predict_features, kinds_are_text) {
     struct complaint why = {{0}};
     struct infer_options o = {0};
@@ -326,7 +326,7 @@ Test(predict_features, kinds_are_text) {
     onnxmake_finish(&m);
 }
 
-/* Each tensor is possible, and all of them are not. */
+/* Each tensor is possible, but not all of them together. */
 static void absurd_weights(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", 1, "N");
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions that a model brings along: what they do stands in the place of each call, with what the
- * call says and values of its own; and those that are wrong, or would never end. Random ones are
- * compared with onnx's own inference in check-predict.
+ * Functions of a model file. Each call is replaced by the function's nodes, with the call's
+ * attributes and values of its own. Also functions that are invalid, or would never end.
+ * check-predict compares random ones with onnx's own inference.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static void expect_value(const struct netgraph *g, const char *name, const char 
     cr_expect_str_eq(text, sizes, "%s: %s, not %s", name, text, sizes);
 }
 
-/* ---- what calls make ------------------------------------------------------------------------- */
+/* ---- expansion of calls ---------------------------------------------------------------------- */
 
 /* A block that keeps the size, or halves it where its caller says so. */
 static void make_block(struct onnxmake *m) {
@@ -75,7 +75,8 @@ static void two_calls(struct onnxmake *m) {
     onnxmake_attr_ints(m, "by", "2,2");
     onnxmake_node(m, "Neg", "y", (const char *[]){"half"}, 1);
     onnxmake_node(m, "Neg", "still", (const char *[]){"same"}, 1);
-    onnxmake_node(m, "Neg", "again", (const char *[]){"x"}, 1); /* the function has an x, too */
+    /* the function has an x of its own, too */
+    onnxmake_node(m, "Neg", "again", (const char *[]){"x"}, 1);
 }
 
 Test(predict_functions, each_call_has_its_own_values) {
@@ -135,7 +136,7 @@ Test(predict_functions, functions_call_functions) {
     netgraph_finish(&g);
 }
 
-/* The second is left out, or is an empty name; either way the convolution has none. */
+/* The second input is omitted, or an empty name; either way the convolution has no bias. */
 static void without_a_bias(struct onnxmake *m) {
     onnxmake_node(m, "Conv", "out", (const char *[]){"x", "w", "bias"}, 3);
     onnxmake_function(m, "Own", "x,w,bias", "out", 1);
@@ -159,7 +160,7 @@ Test(predict_functions, inputs_may_be_left_out) {
     netgraph_finish(&g);
 }
 
-/* The input is the output, by another name. */
+/* The output is the input, under another name. */
 static void passes_through(struct onnxmake *m) {
     onnxmake_node(m, "Relu", "y", (const char *[]){"x"}, 1);
     onnxmake_function(m, "Both", "x", "x,y", 1);
@@ -178,7 +179,7 @@ Test(predict_functions, what_comes_in_may_go_out) {
     netgraph_finish(&g);
 }
 
-/* The same by hand and by functions. */
+/* The same model by hand and by functions. */
 static void by_hand(struct onnxmake *m) {
     const char *w = onnxmake_weight(m, "8,8"), *b = onnxmake_weight(m, "8");
     const char *x = onnxmake_input(m, "x", FLOAT, "4,8");
@@ -226,7 +227,7 @@ Test(predict_functions, features_are_those_of_the_nodes) {
     cr_expect_eq(memcmp(a.counts, b.counts, sizeof(a.counts)), 0);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- rejected models ------------------------------------------------------------------------- */
 
 static void expect_wrong(make_fn make, const char *part) {
     struct infer_options o = {0};
@@ -259,7 +260,7 @@ static void calls_in_a_circle(struct onnxmake *m) {
     call(m, "B");
 }
 
-/* f0 is a Relu; each other one calls the one before it so many times, one after the other. */
+/* f0 is a Relu; each other function calls the one before it `times` times, one after the other. */
 static void chain(struct onnxmake *m, unsigned length, unsigned times) {
     char name[16], of[16] = "Relu";
 
@@ -282,7 +283,7 @@ static void just_deep_enough(struct onnxmake *m) {
     chain(m, NETGRAPH_CALLS_MAX, 1);
 }
 
-/* A function's depth is known before the call from deep inside. */
+/* A function's depth is known before a call from deep inside. */
 static void deep_in_two_pieces(struct onnxmake *m) {
     chain(m, NETGRAPH_CALLS_MAX, 1);
     onnxmake_node(m, "f31", "b", (const char *[]){"a"}, 1);
@@ -316,7 +317,7 @@ static char *name_of(size_t bytes) {
     return long_name;
 }
 
-/* One node in the file is visited 2^18 times. */
+/* One node in the file is expanded 2^18 times. */
 static void repeated(struct onnxmake *m, unsigned attributes, size_t bytes) {
     onnxmake_node(m, "Conv", "b", (const char *[]){"a"}, 1);
     say_much(m, attributes, name_of(bytes));
@@ -355,7 +356,7 @@ static void long_input(struct onnxmake *m) {
     onnxmake_last(m)->input[0] = name_of(AMOUNTS_NAME_BYTES + 1);
 }
 
-/* The call's own attributes: each node of the function may ask for them. */
+/* The call's own attributes: each node of the function may refer to them. */
 static void callers_attributes(struct onnxmake *m) {
     repeated(m, 0, 0);
     say_much(m, AMOUNTS_ATTRIBUTES_MAX, "attributes");

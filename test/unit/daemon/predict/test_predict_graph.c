@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that are no models, and models that are wrong: each complaint with its words; what lies
- * deep or long is not followed.
+ * Files that are no models, and invalid models: each complaint with its wording; deeply nested or
+ * long parts are not followed.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 static int measure(const void *bytes, size_t count, const struct infer_options *o,
                    struct complaint *why) {
     struct features f;
-    /* Exactly as long as it is, so that a sanitizer sees a step too far. */
+    /* A copy of exactly this size, so that a sanitizer detects reads beyond it. */
     unsigned char *own = malloc(count + !count);
     int err;
 
@@ -52,10 +52,10 @@ Test(predict_graph, files_that_are_no_models) {
     BAD("\x38\x05", "'graph' is no message");         /* a number where a message belongs */
     BAD("\x3b\x3c", "its bytes are no protobuf");     /* a group */
     BAD("\x3a\x00\x3a\x00", "its 'graph' is there twice");
-    BAD("\x12\x02\xff\xff\x08\x80", "its bytes are no p"); /* a number that does not end */
+    BAD("\x12\x02\xff\xff\x08\x80", "its bytes are no p"); /* an unterminated number */
 }
 
-/* A graph in a graph, and so on: 3 bytes each. */
+/* A graph in a graph, and so on: 3 bytes for each level. */
 static size_t nest(unsigned char *out, size_t cap, unsigned deep) {
     size_t at = cap, length = 0;
     static const unsigned char tags[] = {0x0a, 0x2a, 0x32}; /* node, attribute, g */
@@ -84,7 +84,7 @@ Test(predict_graph, what_lies_deep_is_refused) {
     expect_bad(bytes, count, "more than 64 deep");
 }
 
-/* Bodies within bodies: none is followed deeper than that. */
+/* Bodies within bodies: the reader stops at its depth limit. */
 static void deep_bodies(struct onnxmake *m) {
     static Onnx__GraphProto bodies[NETGRAPH_BODIES_MAX + 1];
 
@@ -99,7 +99,7 @@ static void deep_bodies(struct onnxmake *m) {
     onnxmake_attr_graph(m, "then_branch", &bodies[NETGRAPH_BODIES_MAX]);
 }
 
-/* Weights cost nothing: ten million bytes in the file, and some hundred that are looked at. */
+/* Weights cost nothing: of ten million bytes in the file, only some hundred are read. */
 Test(predict_graph, weights_are_not_read) {
     struct complaint why = {{0}};
     struct onnxmake m;
@@ -124,7 +124,7 @@ Test(predict_graph, weights_are_not_read) {
     buf_finish(&slim);
 }
 
-/* A node of two bytes takes a hundred in memory: a file of them is refused, not read. */
+/* A node of two bytes takes a hundred in memory: a file full of them is rejected before that. */
 Test(predict_graph, memory_is_bounded) {
     size_t count = 24 << 20;
     unsigned char *bytes = malloc(count + 5);
@@ -149,7 +149,7 @@ Test(predict_graph, memory_is_bounded) {
     free(bytes);
 }
 
-/* A graph of one empty node, again and again: to merge them all would take minutes. */
+/* A graph of one empty node, repeated: merging them all would take minutes. */
 Test(predict_graph, what_is_there_again_and_again, .timeout = 20) {
     size_t count = 4 * (size_t)262144;
     char *bytes = malloc(count);
@@ -167,7 +167,7 @@ static void says_two_bodies(struct onnxmake *m) {
     onnxmake_attr_graph(m, "else_branch", onnxmake_last(m)->attribute[0]->g);
 }
 
-/* Once in each message that may have one. */
+/* Once in each message that can contain one. */
 Test(predict_graph, each_message_has_its_own) {
     struct infer_options o = {0};
     struct complaint why = {{0}};
@@ -270,7 +270,8 @@ Test(predict_graph, files) {
     snprintf(path, sizeof(path), "%s/x", folder);
     expect_no_file(path, 100, "No such file");
     cr_assert_eq(mkfifo(path, 0600), 0);
-    expect_no_file(path, 100, "it is no regular file"); /* and nobody waits for a writer */
+    /* the reader does not wait for a writer of the FIFO */
+    expect_no_file(path, 100, "it is no regular file");
     unlink(path);
     f = fopen(path, "w");
     cr_assert(f && fputs("twelve bytes", f) >= 0 && fclose(f) == 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables of measurements, what is learned of them, and the file of it: trees give what XGBoost
- * gives, an error is that of families left out, and a file that somebody else wrote is refused
- * where it is wrong.
+ * Tables of measurements, training, and the predictor's file. Trees give the same as XGBoost,
+ * errors are those of left-out families, and an invalid file of another writer is rejected.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -100,10 +99,10 @@ Test(predict_learn, tables) {
     expect_bad_line("vgg,soft,", "'' is no number");
     expect_bad_line("vgg,,0.5", "a device needs a short name");
     expect_bad_line(",soft,0.5", "a family needs a short name");
-    expect_bad_line("vgg,soft,0.5\nvgg,other,0.5", "is no number"); /* a line cut short */
+    expect_bad_line("vgg,soft,0.5\nvgg,other,0.5", "is no number"); /* a truncated line */
 }
 
-/* A tab is no part of a name: both lines are of one family, and of the device that is asked for. */
+/* A tab is not part of a name: both lines are of one family, and of the requested device. */
 Test(predict_learn, names_are_compared_as_they_are_kept) {
     char *first = with_columns("a\tb,so\tft,0.25"), *text = NULL;
     struct complaint why;
@@ -123,7 +122,7 @@ Test(predict_learn, names_are_compared_as_they_are_kept) {
 /* ---- learning ----------------------------------------------------------------------------------
  */
 
-/* Utilisation follows from two of the columns, in a way that no line is. */
+/* Utilisation depends on two of the columns, nonlinearly. */
 static void make_rows(struct rows *r, struct columns *x, double *y, uint32_t *family) {
     static double unknown[ROWS];
     uint32_t state = 7;
@@ -166,7 +165,7 @@ Test(predict_learn, trees_give_what_xgboost_gives) {
     forest_finish(&again);
 }
 
-/* Linear regression finds a line, in spite of the ridge. */
+/* Linear regression finds a line, despite the ridge term. */
 Test(predict_learn, a_line) {
     static struct columns x[ROWS];
     static double y[ROWS];
@@ -195,7 +194,8 @@ Test(predict_learn, rmsle_is_of_percent) {
     cr_expect_float_eq(predictor_part(predictor_logarithm(0.37)), 0.37, 1e-12);
 }
 
-/* A family whose rows say the contrary of all others is predicted badly, for it was left out. */
+/* A family whose rows contradict all others is predicted badly, because it was left out of the
+ * training. */
 Test(predict_learn, errors_are_of_families_left_out) {
     static struct columns x[ROWS];
     static double y[ROWS], each[ROWS];
@@ -269,7 +269,7 @@ Test(predict_learn, a_file_is_read_as_it_was_written) {
     free(text);
 }
 
-/* The first `from` becomes `to`. */
+/* Replaces the first `from` by `to` and expects a rejection. */
 static void expect_refused(const char *text, const char *from, const char *to, const char *part) {
     const char *at = strstr(text, from);
     struct complaint why = {{0}};

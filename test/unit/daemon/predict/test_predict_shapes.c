@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sizes for a batch: which size is the batch, what stands for it elsewhere, what is taken from the
- * file and what is not. Operators one by one are compared with onnx's own inference in
- * check-predict; here are those of which it says nothing, and those that only few models have.
+ * Sizes for a batch: which size is the batch, values that depend on it elsewhere, and which of the
+ * file's sizes count. check-predict compares single operators with onnx's own inference; here are
+ * operators for which onnx infers nothing, and those that few models have.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define FLOAT 1
 #define INT64 7
 
-/* A model whose last node is looked at. */
+/* A function that makes a model, whose last node is examined. */
 typedef void (*make_fn)(struct onnxmake *m);
 
 static int infer(struct netgraph *g, make_fn make, const struct infer_options *o,
@@ -36,7 +36,7 @@ static int infer(struct netgraph *g, make_fn make, const struct infer_options *o
     return err ? err : infer_shapes(g, o, &batch, why);
 }
 
-/* Expects the sizes of that output of the last node: "?" for an unknown size. */
+/* Expects the sizes of this output of the last node: "?" for an unknown size. */
 static void expect_output(make_fn make, int64_t batch, uint32_t output, const char *sizes) {
     struct infer_size named = {"tokens", 7};
     struct infer_options o = {.batch = batch, .sizes = &named, .sizes_count = 1};
@@ -84,7 +84,7 @@ Test(predict_shapes, which_size_is_the_batch) {
     expect(named, 0, "1x7");
     expect(batch_second, 9, "7x9x3");
     expect(two_inputs, 0, "4x3");
-    expect(two_inputs, 16, "16x3"); /* the other one is no batch */
+    expect(two_inputs, 16, "16x3"); /* the other input's size is no batch */
 }
 
 /* An exporter saw a batch of 2 and wrote 2 into the target of a Reshape. */
@@ -121,8 +121,8 @@ Test(predict_shapes, a_batch_that_was_written_down) {
     expect(wrong_product, 0, "?");
 }
 
-/* ---- what the file says -----------------------------------------------------------------------
- */
+/* ---- sizes in the file
+ * ------------------------------------------------------------------------ */
 
 static void said(struct onnxmake *m, const char *sizes) {
     const char *v = ONNXMAKE_NODE(m, "Mystery", onnxmake_input(m, "x", FLOAT, "2,3"));
@@ -154,7 +154,7 @@ Test(predict_shapes, the_file_is_asked_where_nobody_knows) {
     expect(said_of_the_batch, 0, "2x12");
     expect(said_of_the_batch, 6, "6x12");
     expect(said_without_the_batch, 0, "24");
-    expect(said_without_the_batch, 6, "?"); /* 24 of how many? */
+    expect(said_without_the_batch, 6, "?"); /* 24 elements, for an unknown batch */
     expect(said_open, 0, "?");
     expect(said_wrongly, 0, "2x3");
 }
@@ -193,7 +193,7 @@ static void upsample(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "Resize", x, "", "", to);
 }
 
-/* 10 * 0.7 is 7 as ONNX has it, in single precision. */
+/* 10 * 0.7 is 7 in ONNX, which computes in single precision. */
 static void resized(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", FLOAT, "N,10");
     Onnx__TensorProto *scales = onnxmake_tensor(m, "scales", FLOAT, "2");
@@ -218,13 +218,13 @@ static void ranged(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "Range", onnxmake_int(m, 1), n, onnxmake_int(m, 2));
 }
 
-/* As torch writes x.expand(-1, 4): Where(Equal(...)) of a ConstantOfShape. */
+/* As torch exports x.expand(-1, 4): Where(Equal(...)) of a ConstantOfShape. */
 static void expanded(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", FLOAT, "N,1");
     const char *want = onnxmake_ints(m, 2, (const int64_t[]){-1, 4});
     const char *two = onnxmake_ints(m, 1, (const int64_t[]){2}), *ones, *less, *is;
     Onnx__TensorProto *one = onnxmake_tensor(m, "", INT64, "1");
-    static int64_t number = 1; /* until the model is packed */
+    static int64_t number = 1; /* must live until the model is packed */
 
     one->n_int64_data = 1;
     one->int64_data = &number;
@@ -241,7 +241,7 @@ static void quantized(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "QuantizeLinear", x, onnxmake_weight(m, ""));
 }
 
-/* Before opset 7: the second is laid beside the first from an axis on. */
+/* Before opset 7: the second input is broadcast to the first from an axis on. */
 static void old_bias(struct onnxmake *m) {
     const char *x = onnxmake_input(m, "x", FLOAT, "N,64,1,1");
 
@@ -250,7 +250,7 @@ static void old_bias(struct onnxmake *m) {
     onnxmake_attr_int(m, "axis", 1);
 }
 
-/* proto3 writers leave out a value of 0: the attribute has a kind, and no number. */
+/* proto3 writers omit a value of 0: the attribute has a type, and no number. */
 static void axis_of_nothing(struct onnxmake *m) {
     ONNXMAKE_NODE(m, "Flatten", onnxmake_input(m, "x", FLOAT, "N,5,3"));
     onnxmake_attr_int(m, "axis", 0);
@@ -282,7 +282,7 @@ Test(predict_shapes, operators) {
     expect(quantized, 6, "6x5");
 }
 
-/* Looked up by halving: one out of place would not be found. */
+/* The table is searched by bisection: an operator out of order would not be found. */
 Test(predict_shapes, every_operator_is_found) {
     static const char *const names[] = {
 #define OP(name, shape, work, per_element, view) #name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salus-predict and salus-predict-train but for their mains, on files: what the one learns of
- * models is what the other says. As processes of salusctl in check-predict.
+ * salus-predict and salus-predict-train without their main functions, on files: the first predicts
+ * what the second learned. check-predict runs them as processes of salusctl.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 #define PATH_BYTES 64
 
 struct said {
-    char *text; /* both streams */
+    char *text; /* output of both streams */
     int status;
 };
 
 static struct said run(int (*tool)(FILE *, FILE *, char **), const char *const *argv) {
     struct said s = {0};
-    char *own[16] = {(char[]){"tool"}}; /* the options are written into */
+    char *own[16] = {(char[]){"tool"}}; /* option parsing writes into them */
     size_t bytes;
     FILE *f = open_memstream(&s.text, &bytes);
 
@@ -82,7 +82,7 @@ static void tear_down(void) {
 
 TestSuite(predict_tool, .init = set_up, .fini = tear_down);
 
-/* Two families of two rows, all of one optimiser. */
+/* Trains on two families of two rows, with the same optimiser. */
 static void learn(const char *optimiser) {
     char text[512];
 
@@ -97,7 +97,7 @@ static void learn(const char *optimiser) {
 /* ---- tests ------------------------------------------------------------------------------------
  */
 
-/* Bytes that are no text stand in the file's name. */
+/* The file's name contains bytes that are invalid UTF-8. */
 Test(predict_tool, an_answer_is_json_whatever_the_file_is_called) {
     struct said s = RUN(predict_main, "--json", "--device", "none", model);
 
@@ -106,7 +106,7 @@ Test(predict_tool, an_answer_is_json_whatever_the_file_is_called) {
     free(s.text);
 }
 
-/* delta is what was measured beyond what equation (2) says of the model, with that optimiser. */
+/* delta is the measured memory beyond that of equation (2) for the model with that optimiser. */
 Test(predict_tool, overhead_is_learned_of_models) {
     learn("momentum");
     expect_said(RUN(train_main, table, "-o", learned), 0, "4 measurements on made, 2 families");
@@ -122,7 +122,7 @@ Test(predict_tool, overhead_is_learned_of_models) {
     expect_said(RUN(train_main, table, "-o", learned), 1, "line 2: 'best' is no optimiser");
 }
 
-/* A predictor says of which device it is; who asks may still call it otherwise. */
+/* A predictor names its device; a caller may still call the device otherwise. */
 Test(predict_tool, a_predictor_is_of_its_device) {
     learn("sgd");
     expect_said(RUN(train_main, table, "-o", learned), 0, "on made");
