@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Predictions of the next arrival, for predictable processes, as long as they stay so, and for
- * unpredictable ones. All random numbers come from a seed.
+ * Predictions of the next arrival: for predictable processes, as long as they stay predictable, and
+ * for unpredictable ones. All random numbers come from a seed.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -18,8 +18,9 @@ struct process {
     double now_ns;
     double due_ns[2]; /* due times of two periods */
     struct arrival a;
-    uint32_t said, right; /* arrivals of which something was said; which came within its window */
-    double window_ns;     /* sum */
+    /* said: arrivals that were predicted; right: those that came within the predicted window */
+    uint32_t said, right;
+    double window_ns; /* sum of the windows */
 };
 
 static double unit(struct process *p) {
@@ -40,7 +41,7 @@ static struct process make(uint64_t seed) {
     return p;
 }
 
-/* The next one comes so much later. */
+/* The next arrival comes after this gap. */
 static void come(struct process *p, double gap_ns) {
     p->now_ns += gap_ns;
     uint64_t now_ns = (uint64_t)p->now_ns;
@@ -54,13 +55,13 @@ static void come(struct process *p, double gap_ns) {
     arrival_came(&p->a, now_ns);
 }
 
-/* A period that is kept to, each arrival off it by up to a part. */
+/* A steady period; each arrival deviates from it by up to `part`. */
 static void keep_time(struct process *p, double part) {
     p->due_ns[0] += PERIOD;
     come(p, p->due_ns[0] + (2 * unit(p) - 1) * part * PERIOD - p->now_ns);
 }
 
-/* Gaps that are each off by up to a part. */
+/* Each gap deviates from the period by up to `part`, so that deviations add up. */
 static void drift(struct process *p, double part) {
     come(p, PERIOD * (1 + (2 * unit(p) - 1) * part));
 }
@@ -77,7 +78,7 @@ static void expect_window(const struct process *p, double least_right, double mo
     cr_expect_lt(p->window_ns, most_ns * p->said, "%f ms", p->window_ns / p->said / MS);
 }
 
-/* ---- what can be foreseen -------------------------------------------------------------------- */
+/* ---- predictable processes ------------------------------------------------------------------- */
 
 Test(arrival, a_period_is_believed_after_it_was_kept_to_six_times) {
     struct process p = make(1);
@@ -137,7 +138,7 @@ Test(arrival, bursts_are_foreseen_with_equal_pauses) {
     cr_expect_eq(p.right, p.said);
 }
 
-/* ---- what ends ------------------------------------------------------------------------------- */
+/* ---- processes that change ------------------------------------------------------------------- */
 
 Test(arrival, a_change_of_phase_costs_a_few_words) {
     struct process p = make(1);
@@ -171,7 +172,7 @@ Test(arrival, another_period_is_learnt) {
     cr_expect_eq(p.a.next_ns, (uint64_t)(p.now_ns + 7 * MS));
 }
 
-/* ---- what cannot be foreseen ----------------------------------------------------------------- */
+/* ---- unpredictable processes ----------------------------------------------------------------- */
 
 Test(arrival, nothing_is_said_of_a_poisson_process) {
     uint32_t said = 0;
@@ -184,7 +185,7 @@ Test(arrival, nothing_is_said_of_a_poisson_process) {
     cr_expect_leq(said, 2, "%u of 525,000", said);
 }
 
-/* A few gaps drawn at random come in a row by chance more often. */
+/* Among few gaps in random order, the same sequence occurs by chance more often. */
 Test(arrival, nothing_is_said_of_a_shuffled_pattern) {
     static const double gaps[] = {12, 73, 13, 19, 4, 122, 18, 16, 49, 123, 69, 10, 44, 30, 213, 24};
     uint32_t said = 0;
@@ -226,7 +227,7 @@ Test(arrival, times_of_any_size_are_taken) {
     come(&p, 0);
     come(&p, 0);
     for (int i = 0; i < 20; i++)
-        come(&p, 1e16); /* a third of a year, more than is counted */
+        come(&p, 1e16); /* a third of a year, longer than gaps that count */
     come(&p, 1);
     cr_expect_eq(p.a.count, 22);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Controllers as timed traces (schedtrace.h has the notation): job 1 has a promise, its requests
- * shall take 100 ns, the others have none. A control period is 100 ns long, one request and one
- * iteration of the others, unless a test says something else.
+ * Controllers as timed traces (schedtrace.h has the notation). Job 1 has a latency goal of 100 ns
+ * for its requests, the others have none. A control period is 100 ns long and contains one request
+ * and one iteration of the others, unless a test says otherwise.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@
 #include "test/lib/sched/schedtrace.h"
 
 #define PERIOD "lane=pack,period_ns=100,period_requests=1,period_cycles=1"
-/* A pause of 1 ns takes a tenth of that away, all SMs withheld 1000 ns; the device has 80. */
+/* A pause of 1 ns takes away a tenth of that; withholding all SMs takes 1000 ns; the device has
+ * 80 SMs. */
 #define GIVEN \
     PERIOD ",control=gpucolo,most_pause_ns=1000,slope_pause=100000,slope_share=1,share_first=0"
 #define JOBS "@0 +1(1,1)s100 +2(1,1)\n"
@@ -56,8 +57,8 @@ static void play(struct sched *s, const char *script) {
     free(schedtrace_run(s, script));
 }
 
-/* One period: a request of `latency` ns and then an iteration of job 2, which has its pause before.
- */
+/* One period: a request of `latency` ns, and then an iteration of job 2 with its pause before
+ * it. */
 static void period(struct sched *s, uint64_t *now, uint32_t *iteration, uint64_t latency) {
     char script[256];
     uint64_t pause = view(s, 2).pause_ns, from = *now + 1, end = from + latency;
@@ -112,7 +113,7 @@ Test(control, a_pause_begins_at_a_boundary_and_nobody_else_stands_still) {
     expect(GIVEN,
            JOBS "@1 1:10 2:20\n"
                 "@121 1=10 1|\n"
-                "@150 2=20 2|\n" /* 120 were measured: 20 too many, a pause of 200 */
+                "@150 2=20 2|\n" /* 120 ns were measured: 20 too many, so the pause is 200 */
                 "@151 1:11/1 2:21/1\n"
                 "@160 2=21 2|\n"
                 "@170 2:22/2\n"
@@ -145,7 +146,7 @@ Test(control, whoever_stands_still_says_why) {
     sched_destroy(s);
 }
 
-/* The first to arrive runs until it leaves: its pause would be nobody's gain. */
+/* The job that arrived first runs until it leaves, so pausing it would help no other job. */
 Test(control, who_keeps_its_turn_has_no_pause) {
     expect("lane=fifo,period_ns=100,period_requests=1,period_cycles=1,control=gpucolo,"
            "most_pause_ns=1000,slope_pause=100000,share_first=0",
@@ -189,7 +190,7 @@ Test(control, a_service_that_waits_for_admission_holds_up_no_period) {
     sched_destroy(s);
 }
 
-/* The job's work waits, and reaches no boundary. */
+/* The operator's hold stops the job's work, so it reaches no boundary. */
 Test(control, a_trainer_that_an_operator_holds_holds_up_no_period) {
     struct sched *s = make(GIVEN);
     play(s, JOBS "@1 1:10 2%p 2:20\n"
@@ -294,7 +295,7 @@ Test(control, gpucolo_acts_on_the_share_after_outer_periods_beyond_the_band) {
     sched_destroy(s);
 }
 
-/* A pause moves no 95th percentile that the requests beside an iteration make. */
+/* A pause cannot change a 95th percentile that the requests beside an iteration determine. */
 Test(control, gpucolo_holds_a_tail_by_the_share) {
     struct sched *s = make(GIVEN);
     uint64_t now = 0;
@@ -337,7 +338,7 @@ Test(control, gpucolo_lets_go_while_no_request_comes_and_goes_on_where_it_was) {
     sched_destroy(s);
 }
 
-/* Job 3 promised 50: 60 is further above that than 110 is above 100. */
+/* Job 3 has a goal of 50 ns: 60 is relatively further above it than 110 is above 100. */
 Test(control, gpucolo_is_ruled_by_the_service_that_is_furthest_above) {
     struct sched *s = make(GIVEN);
     play(s, "@0 +1(1,1)s100 +2(1,1) +3(1,1)s50\n"
@@ -364,8 +365,8 @@ Test(control, gpucolo_has_the_share_first_for_a_mean_too_unless_told) {
     sched_destroy(s);
 }
 
-/* The effect of a pause is learnt: a latency of 100 + 100 - pause/10 is at 150 within a few
- * periods. */
+/* The controller learns the effect of a pause: a latency of 100 + 100 - pause/10 reaches 150
+ * within a few periods. */
 Test(control, gpucolo_learns_what_a_pause_does) {
     struct sched *s = make(PERIOD ",control=gpucolo,most_pause_ns=1000,share_first=0");
     uint64_t now = 0, latency = 0;
@@ -423,7 +424,7 @@ Test(control, gslice_goes_by_steps_and_its_periods) {
     sched_destroy(s);
 }
 
-/* Both jobs' shares changed: both stand still behind their next boundary, once. */
+/* Both jobs' shares changed: each pauses once after its next boundary. */
 Test(control, gslice_pays_for_a_restart) {
     expect(PERIOD ",control=gslice,gslice_restart_ns=5000,gslice_period_ns=10000000",
            FIRST_PERIOD "@151 1:11/1 2:21/1\n"
@@ -443,12 +444,12 @@ Test(control, gslice_pays_for_a_restart) {
                   "@5171 run 1:13\n");
 }
 
-/* ---- shares that go by steps ----------------------------------------------------------------- */
+/* ---- shares in steps ------------------------------------------------------------------------- */
 
 #define TURN_NS 10000000ul
 #define TURNS 200
 
-/* Two jobs' means over time, of 80. */
+/* Expects these mean shares over time of two jobs, of 80 SMs. */
 static void means(struct sched *s, double *of) {
     char script[32];
     of[0] = of[1] = 0;
@@ -496,7 +497,7 @@ Test(control, a_share_that_is_a_step_asks_for_no_time) {
     sched_destroy(s);
 }
 
-/* The job's share ends with the promise, and no further time is requested. */
+/* The job's share ends with the latency goal, and the controller requests no further wake-up. */
 Test(control, no_share_is_left_by_steps_when_nobody_promises_anything) {
     struct sched *s = make_by(PERIOD ",control=conservative", 10);
     play(s, FIRST_PERIOD "@151 1%\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lanes, as scenarios: each branch of Algorithm 1 and what the printed one gets wrong, the figures
- * of the paper, draining, swapping. Sizes are in chunks of one byte unless said otherwise.
+ * Lanes, as scenarios: each branch of Algorithm 1, the errors of the printed algorithm, the figures
+ * of the paper, draining, and swapping. Sizes are in chunks of one byte unless stated otherwise.
  */
 #include <criterion/criterion.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #define JOBS 64
 
 static struct lanes *l;
-static uint32_t lane; /* of the latest admit */
+static uint32_t lane; /* result of the latest admit */
 
 static void make(uint64_t capacity) {
     cr_assert_eq(lanes_create(&l, capacity, 1), 0);
@@ -120,7 +120,7 @@ Test(lane, of_lanes_that_fit_alike_the_one_with_fewest_members_then_the_lowest, 
     }
 }
 
-/* "if L_j >= E and is the best match then return j" asks nothing about P. */
+/* "if L_j >= E and is the best match then return j" does not check P. */
 Test(lane, a_lane_that_fits_is_not_taken_when_p_does_not, .fini = end) {
     make(12);
     admit(0, 4, 7);
@@ -145,14 +145,14 @@ Test(lane, a_lane_too_small_to_grow_so_far_is_passed_over, .fini = end) {
     make(16);
     admit(0, 1, 2);
     admit(1, 1, 3);
-    admit(2, 1, 4); /* 4 are free: 2 + 5 do not fit, 3 + 4 do */
+    admit(2, 1, 4); /* 4 bytes are free: 2 + 5 does not fit, 3 + 4 does */
     cr_assert_eq(admit(3, 0, 7), LANE_REPLACED);
     cr_assert_eq(lane, 1);
     SIZE(1, 7);
     USED(16);
 }
 
-/* As printed, line 37 makes a larger lane smaller than its members need. */
+/* As printed, line 37 makes a lane smaller than its members need. */
 Test(lane, a_lane_is_not_replaced_by_a_smaller_one, .fini = end) {
     make(12);
     admit(0, 2, 10);
@@ -169,7 +169,7 @@ Test(lane, no_more_lanes_than_the_limit, .fini = end) {
     cr_assert_eq(lane, 0);
     cr_assert_eq(admit(3, 1, 20), LANE_REPLACED);
     cr_assert_eq(lane, 0);
-    lanes_limit(l, 1); /* those beyond it stay, and take jobs */
+    lanes_limit(l, 1); /* lanes above the limit stay, and still accept jobs */
     cr_assert_eq(admit(4, 1, 8), LANE_FITTED);
     cr_assert_eq(lane, 1);
     leave(1);
@@ -211,7 +211,7 @@ Test(lane, numbers_of_closed_lanes_are_used_again_the_lowest_first, .fini = end)
 
 /* ---- the figures ----------------------------------------------------------------------------- */
 
-/* 12 GB, P = 1 and E = 7 for both: allocating as they go, both jobs end up waiting for 3 GB. */
+/* 12 GB, P = 1 and E = 7 for both: without lanes, both jobs end up waiting for 3 GB. */
 Test(lane, the_deadlock_of_figure_6_is_refused, .fini = end) {
     make(12);
     cr_assert_eq(admit(0, 1, 7), LANE_OPENED);
@@ -219,31 +219,31 @@ Test(lane, the_deadlock_of_figure_6_is_refused, .fini = end) {
     USED(9);
     leave(1);
     cr_assert_eq(admit(1, 1, 3), LANE_OPENED);
-    cr_assert_not(set(1, 1, 7)); /* growing as it goes is refused, not awaited */
+    cr_assert_not(set(1, 1, 7)); /* growing without a reservation is denied, not queued */
     USED(12);
     leave(1);
     admit_group(1, 0, 0, 0, false);
     leave(1);
     leave(0);
-    /* Jobs that wait for one another cannot take turns: the second is not let in. */
+    /* Jobs that wait for one another cannot take turns: the second one is not admitted. */
     cr_assert_eq(admit_group(0, 1, 7, 5, true), LANE_OPENED);
     cr_assert_eq(admit_group(1, 1, 7, 5, true), LANE_WAITS);
 }
 
 /* Figure 7: "when the small job stops, its lane space is quickly reclaimed at the iteration
- * boundary by the job that was allocated below it": its space is free at once, that of a lane
- * whose largest job stops at the lane's next boundary. */
+ * boundary by the job that was allocated below it". Its space is free at once; the space of a
+ * lane whose largest job stops is free at the lane's next boundary. */
 Test(lane, lanes_defragment_by_themselves_as_in_figure_7, .fini = end) {
     make(20);
     admit(0, 2, 6);                            /* A */
     admit(1, 2, 3);                            /* B */
-    cr_assert_eq(admit(2, 2, 1), LANE_OPENED); /* C: the small job; 4 are free */
+    cr_assert_eq(admit(2, 2, 1), LANE_OPENED); /* C: the small job; 4 bytes are free */
     leave(2);
     USED(13);
     cr_assert_eq(admit(3, 2, 5), LANE_OPENED);
     cr_assert_eq(admit(4, 0, 4), LANE_FITTED);
     cr_assert_eq(lane, lanes_of(l, 3));
-    leave(3); /* the largest of its lane: pages of job 4 may lie anywhere in it */
+    leave(3); /* the largest job of its lane: pages of job 4 may lie anywhere in the lane */
     SIZE(lanes_of(l, 4), 5);
     cr_assert_eq(admit(5, 3, 0), LANE_WAITS);
     cr_assert(settle(lanes_of(l, 4)));
@@ -253,7 +253,7 @@ Test(lane, lanes_defragment_by_themselves_as_in_figure_7, .fini = end) {
     USED(20);
 }
 
-/* ---- growing, shrinking, settling ------------------------------------------------------------ */
+/* ---- growing and shrinking ------------------------------------------------------------------- */
 
 Test(lane, growing_is_refused_unless_the_condition_holds_afterwards, .fini = end) {
     make(12);
@@ -269,7 +269,7 @@ Test(lane, growing_is_refused_unless_the_condition_holds_afterwards, .fini = end
     SIZE(lanes_of(l, 0), 6);
     USED(12);
     cr_assert(set(1, 0, 3));
-    cr_assert(set(0, 3, 5)); /* P grows now, the lane shrinks later */
+    cr_assert(set(0, 3, 5)); /* P grows now, the lane shrinks at its next boundary */
     USED(12);
     SIZE(lanes_of(l, 0), 6);
 }
@@ -330,7 +330,7 @@ Test(lane, members_of_a_group_never_share_a_lane, .fini = end) {
     cr_assert_eq(admit_group(4, 0, 6, 7, false), LANE_WAITS);
     cr_assert_eq(admit_group(4, 0, 2, 8, false), LANE_FITTED);
     cr_assert_eq(lane, 1);
-    leave(0); /* its list begins with it */
+    leave(0); /* the group's list begins with it */
     cr_assert_eq(admit_group(5, 0, 6, 7, false), LANE_OPENED);
     leave(3);
     cr_assert_eq(admit_group(6, 0, 5, 7, false), LANE_FITTED);
@@ -347,13 +347,13 @@ Test(lane, the_least_number_of_lanes_is_drained_the_smallest_first, .fini = end)
     admit(3, 0, 9);
     cr_assert_eq(admit(4, 3, 9), LANE_WAITS);
     for (uint32_t i = 0; i < 4; i++)
-        cr_assert_not(lanes_draining(l, i)); /* nobody asked to reorganise */
+        cr_assert_not(lanes_draining(l, i)); /* reorganising was not requested */
     cr_assert_eq(admit_group(4, 3, 9, 0, true), LANE_WAITS);
     for (uint32_t i = 0; i < 4; i++)
         cr_assert_eq(lanes_draining(l, i), i == 1, "lane %u", i);
     SIZE(1, 4);
     cr_assert_eq(drain(0), LANE_NONE);
-    cr_assert_eq(admit_group(4, 3, 9, 0, true), LANE_WAITS); /* the plan stands */
+    cr_assert_eq(admit_group(4, 3, 9, 0, true), LANE_WAITS); /* the plan stays as it is */
     cr_assert_not(lanes_draining(l, 0));
     cr_assert_eq(drain(1), 2);
     cr_assert_not(lanes_open(l, 1));
@@ -380,7 +380,7 @@ Test(lane, no_plan_is_made_that_does_not_help, .fini = end) {
     make(20);
     admit(0, 3, 6);
     admit(1, 2, 9);
-    cr_assert_eq(admit_group(2, 7, 2, 0, true), LANE_WAITS); /* 6 come free, 7 are needed */
+    cr_assert_eq(admit_group(2, 7, 2, 0, true), LANE_WAITS); /* 6 bytes become free, 7 are needed */
     cr_assert_not(lanes_draining(l, 0) || lanes_draining(l, 1));
     cr_assert_eq(admit_group(2, 6, 9, 0, true), LANE_WAITS);
     cr_assert(lanes_draining(l, 0));
@@ -409,21 +409,23 @@ Test(lane, draining_keeps_groups_apart, .fini = end) {
     admit_group(2, 0, 9, 1, false); /* lane 2 */
     admit_group(3, 0, 9, 2, false); /* lane 3; 2 are free */
     cr_assert_eq(admit_group(4, 7, 9, 0, true), LANE_WAITS);
-    cr_assert(lanes_draining(l, 0)); /* into lane 1 or 3, where group 1 is not */
+    /* the job of lane 0 fits into lane 1 or 3, where group 1 has no member */
+    cr_assert(lanes_draining(l, 0));
     cr_assert_eq(drain(0), 1);
     cr_assert_eq(admit_group(4, 7, 9, 0, true), LANE_FITTED);
     leave(4);
-    /* Lane 1 now holds both groups; its members go to different lanes. */
+    /* Lane 1 now has members of both groups; its members go to different lanes. */
     cr_assert_eq(admit_group(4, 12, 9, 0, true), LANE_WAITS);
     cr_assert(lanes_draining(l, 1));
     cr_assert_eq(drain(0), 3);
     cr_assert_eq(drain(1), 2);
     cr_assert_eq(lanes_members(l, 2) + lanes_members(l, 3), 4);
-    cr_assert_eq(admit_group(4, 13, 9, 0, true), LANE_WAITS); /* both groups are everywhere */
+    /* every lane has members of both groups */
+    cr_assert_eq(admit_group(4, 13, 9, 0, true), LANE_WAITS);
     cr_assert_not(lanes_draining(l, 2) || lanes_draining(l, 3));
 }
 
-/* Two members of a group, from two lanes: each goes where the other does not. */
+/* Two members of a group, from two lanes, go to different lanes. */
 Test(lane, members_of_a_group_from_two_draining_lanes_part, .fini = end) {
     for (int order = 0; order < 2; order++) {
         make(36);
@@ -442,8 +444,8 @@ Test(lane, members_of_a_group_from_two_draining_lanes_part, .fini = end) {
     }
 }
 
-/* Lanes 0 and 1 keep 8 after their boundaries: one of them takes the other's jobs, and the larger
- * one now is emptied although it is no neighbour of lane 2 in size. */
+/* Lanes 0 and 1 keep 8 bytes after their boundaries: one of them takes the other's jobs. The
+ * lane that is larger now is emptied, although it does not come next to lane 2 in size. */
 Test(lane, of_lanes_that_keep_as_much_the_largest_now_is_emptied, .fini = end) {
     make(24);
     admit(0, 0, 9);
@@ -457,7 +459,8 @@ Test(lane, of_lanes_that_keep_as_much_the_largest_now_is_emptied, .fini = end) {
     cr_assert_eq(admit(3, 15, 8), LANE_FITTED);
 }
 
-/* Lane 2 lies between lanes 1 and 3 in size, but its job finds its group wherever it fits. */
+/* Lane 2 is between lanes 1 and 3 in size, but every lane that fits its job has a member of the
+ * job's group. */
 Test(lane, a_lane_that_cannot_be_emptied_is_left_out, .fini = end) {
     make(21);
     admit(0, 0, 1);
@@ -489,7 +492,7 @@ Test(lane, a_lane_is_closed_where_no_more_may_be_opened, .fini = end) {
     cr_assert_eq(admit_group(3, 3, 4, 1, false), LANE_OPENED);
 }
 
-/* The member that keeps lane 1 large leaves: lane 0 has nowhere to go after lane 1's boundary. */
+/* The member that keeps lane 1 large leaves: lane 0's jobs fit nowhere after lane 1's boundary. */
 Test(lane, a_plan_that_can_no_longer_be_kept_is_given_up, .fini = end) {
     make(20);
     admit(0, 2, 6);
@@ -501,10 +504,10 @@ Test(lane, a_plan_that_can_no_longer_be_kept_is_given_up, .fini = end) {
     admit(4, 0, 7); /* lane 1 */
     leave(1);
     cr_assert(settle(lanes_of(l, 4)));
-    cr_assert(set(0, 2, 7)); /* as large as lane 1: still possible */
+    cr_assert(set(0, 2, 7)); /* as large as lane 1: the plan is still possible */
     cr_assert_eq(admit_group(3, 9, 2, 0, true), LANE_WAITS);
     cr_assert(lanes_draining(l, 0));
-    cr_assert(set(0, 2, 8)); /* too large for lane 1: now that one is drained into lane 0 */
+    cr_assert(set(0, 2, 8)); /* too large for lane 1, so lane 1 is drained into lane 0 instead */
     cr_assert_eq(admit_group(3, 9, 2, 0, true), LANE_WAITS);
     cr_assert_not(lanes_draining(l, 0));
     cr_assert(lanes_draining(l, 1));
@@ -523,7 +526,7 @@ Test(lane, a_swapped_job_counts_nothing_but_stays_a_member, .fini = end) {
     cr_assert_eq(lanes_members(l, 0), 1);
     cr_assert(settle(0));
     USED(0);
-    lanes_swap_out(l, 0); /* twice is once */
+    lanes_swap_out(l, 0); /* a second call has no effect */
     sound();
     cr_assert_eq(admit(1, 4, 4), LANE_OPENED);
     cr_assert_not(lanes_swap_in(l, 0));
@@ -545,12 +548,12 @@ Test(lane, a_swapped_job_may_change_its_word_and_leave, .fini = end) {
     admit(1, 1, 1);
     lanes_swap_out(l, 0);
     cr_assert(set(0, 6, 6));
-    cr_assert_not(set(0, 6, 7)); /* never again on the device */
+    cr_assert_not(set(0, 6, 7)); /* it would never fit on the device again */
     USED(7);
     cr_assert_not(lanes_swap_in(l, 0));
     leave(0);
     USED(2);
-    cr_assert_eq(admit(0, 5, 5), LANE_OPENED); /* the slot remembers nothing */
+    cr_assert_eq(admit(0, 5, 5), LANE_OPENED); /* the slot has no leftover state */
     USED(12);
 }
 
@@ -613,7 +616,7 @@ Test(lane, a_number_that_is_used_again_may_be_another_users, .fini = end) {
     cr_assert(lanes_admits(l, 0, 2) && !lanes_admits(l, 0, 1));
 }
 
-/* Lane 0 could go into lane 1, which is larger, but is another user's. */
+/* Lane 0 would fit into lane 1, which is larger, but belongs to another user. */
 Test(lane, a_drained_lane_goes_into_lanes_of_its_user, .fini = end) {
     make(14);
     admit_user(0, 0, 4, 1, false);

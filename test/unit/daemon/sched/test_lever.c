@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The law of control against plants at random: a latency l = n + m' x of a lever that stands at x.
- * Whatever slope m it goes by, it settles where the latency is its target as long as
- * 0 < m'/m < 2 (GPUColo, section V.B), without overshoot while m'/m <= 1; and where the target is
- * out of reach it stands at its end. A slope that is learnt stays within that range.
+ * The control law with random plants: a latency l = n + m' x for a lever at x. Whatever slope m the
+ * lever assumes, it settles at the target latency as long as 0 < m'/m < 2 (GPUColo, section V.B),
+ * without overshoot while m'/m <= 1. If the target is out of reach, the lever stays at its end. A
+ * learned slope stays within that range.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static double latency(const struct plant *p, const struct lever *l) {
     return p->n + p->slope * l->at;
 }
 
-/* A target between what the lever makes of it at both ends. */
+/* A target between the latencies at both ends of the lever. */
 static struct plant reachable(uint64_t *seed) {
     struct plant p = {.n = 1e6 + 1e9 * draw(seed)};
     p.slope = -p.n * (0.01 + 0.9 * draw(seed));
@@ -93,7 +93,8 @@ Test(lever, a_target_out_of_reach_leaves_it_at_its_end) {
 /* ---- learning --------------------------------------------------------------------------------
  */
 
-/* One period: learns what the move before did, and moves. `noise`: of what is measured. */
+/* One period: learns the effect of the last move, and moves. `noise`: relative error of the
+ * measurement. */
 static void control(struct lever *l, const struct plant *p, double *before, double noise) {
     double measured = latency(p, l) + noise;
     if (*before > 0) lever_learn(l, measured - *before);
@@ -116,12 +117,13 @@ Test(lever, learnt_slopes_settle_whatever_the_plant_and_sooner_than_careful_ones
         }
         expect_settled(&p, &l, "learnt");
     }
-    /* The first two moves are alike: nothing is known yet; and of what is, the bound takes some. */
+    /* The first two moves are alike, so nothing is learned yet; the bound then reduces the
+     * learned slope. */
     cr_expect_lt(learnt, careful * 3 / 4, "%.1f, not %.1f", learnt, careful);
 }
 
-/* With a measurement that is off by up to `part` the lever stays near: it never trusts a slope that
- * noise made. */
+/* With a measurement error of up to `part` the lever stays near the target: it never uses a
+ * slope that comes from noise. */
 Test(lever, noise_is_not_taken_for_a_slope) {
     uint64_t seed = 5;
     for (int i = 0; i < PLANTS; i++) {
@@ -136,7 +138,7 @@ Test(lever, noise_is_not_taken_for_a_slope) {
     }
 }
 
-/* The load jumps while the lever moves: the one move that it spoils makes no later one wrong. */
+/* The load changes while the lever moves: it spoils one move, and no later one. */
 Test(lever, a_load_that_changes_spoils_one_move) {
     uint64_t seed = 6;
     for (int i = 0; i < PLANTS; i++) {
@@ -154,9 +156,9 @@ Test(lever, a_load_that_changes_spoils_one_move) {
     }
 }
 
-/* ---- a lever that is not straight ------------------------------------------------------------ */
+/* ---- a nonlinear lever ----------------------------------------------------------------------- */
 
-/* Up to its knee the lever does nearly nothing, behind it the rest. */
+/* Up to its knee the lever has hardly any effect, beyond it the whole effect. */
 struct bent {
     double n, knee, drop, target;
 };
@@ -174,7 +176,7 @@ static double bent_latency(const struct bent *p, double at) {
     return p->n - flat - (p->drop - flat) * (at - p->knee) / (1 - p->knee);
 }
 
-/* The range of a lever as the test observed it; the lever's own account is under test. */
+/* The range of a lever as the test observed it, independently of the lever's own record. */
 struct seen {
     double low, high;
 };
@@ -188,7 +190,7 @@ static void expect_near_seen(const struct seen *s, double at, int plant) {
                   s->high, at);
 }
 
-/* The slope of the flat part would take it to its end in one move. */
+/* With the slope of the flat part, the lever would move to its end at once. */
 Test(lever, a_move_goes_no_further_than_what_was_learnt_says_and_settles) {
     uint64_t seed = 7;
     for (int i = 0; i < PLANTS; i++) {
@@ -209,7 +211,7 @@ Test(lever, a_move_goes_no_further_than_what_was_learnt_says_and_settles) {
     }
 }
 
-/* Other jobs, other places: what it was told of the old ones does not carry it. */
+/* After other jobs come, positions learned with the old ones no longer count. */
 Test(lever, what_is_forgotten_is_no_place_that_it_was_at) {
     struct lever l = {0};
     for (int k = 0; k < 2; k++) {
@@ -239,8 +241,8 @@ Test(lever, what_is_forgotten_is_unknown) {
     cr_expect_float_eq(l.at, 0.5, 1e-9, "where it stands it stays");
 }
 
-/* Moves alike that did -5 and -15: -100 on the average, and it may be steeper by what that is
- * worth. */
+/* Equal moves with effects of -5 and -15: -100 on average; the bound allows for the uncertainty
+ * of that mean. */
 Test(lever, a_slope_is_as_steep_as_its_moves_allow) {
     struct lever l = {.moved = 0.1};
     lever_learn(&l, -5);

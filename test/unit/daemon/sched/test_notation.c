@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events and actions as text: each kind in its words, what is read back is what was written, what
- * is no event is refused.
+ * Events and actions as text: the words of each kind, reading back the written text, and rejection
+ * of other text.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

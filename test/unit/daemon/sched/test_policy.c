@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel policies as timed traces (schedtrace.h has the notation). The device has 80 SMs; job 1 has
- * priority and requests of 10,000 ns, so that the default DUR_THRESHOLD, 2.5 %, is 250 ns.
+ * Kernel policies as timed traces (schedtrace.h has the notation). The device has 80 SMs. Job 1 has
+ * priority and requests of 10,000 ns, so that the default DUR_THRESHOLD of 2.5 % is 250 ns.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static struct sched *make(struct policy_config policy) {
     return s;
 }
 
-/* Without the device's priorities, which have a test of their own. */
+/* Runs without the device's stream priorities, which have a separate test. */
 static void expect(const char *kernel, const char *script, const char *trace) {
     struct policy_config policy = {.exclusive = -1};
     snprintf(policy.kernel, sizeof(policy.kernel), "%s", kernel);
@@ -90,8 +90,8 @@ Test(policy, orion_holds_what_needs_as_many_sms_as_the_threshold) {
                   "@2 switch 2, switch 3, run 3:30\n");
 }
 
-/* As the published artifact: 40 SMs and 39 are fewer than 80, 40 and 40 are not; what ended is
- * free. */
+/* As in the published artifact: 40 and 39 SMs are fewer than 80, 40 and 40 are not; a completed
+ * kernel's SMs are free. */
 Test(policy, orion_adds_what_runs_where_it_is_told_to) {
     expect("orion",
            JOBS "@1 1:10#c80*100\n"
@@ -130,7 +130,7 @@ Test(policy, orion_throttles_the_outstanding_time_of_all_best_effort_jobs) {
                   "@4\n");
 }
 
-/* With nothing outstanding a kernel of any length goes: it could never go otherwise. */
+/* With nothing outstanding, a kernel of any length may run; otherwise it could never run. */
 Test(policy, orion_lets_a_long_kernel_go_alone) {
     expect("orion",
            JOBS "@1 2:20#c10*9000 3:30#c10*10\n"
@@ -169,7 +169,7 @@ Test(policy, orion_of_unknown_requests_lets_one_kernel_out_at_a_time) {
            "@2 run 2:21\n");
 }
 
-/* A kernel of which nothing is known counts as long as its job's others took. */
+/* A kernel without a profile counts as long as its job's other kernels. */
 Test(policy, orion_takes_a_kernel_without_profile_for_one_like_the_others) {
     expect("orion",
            JOBS "@1 2:20#c10\n"
@@ -299,7 +299,7 @@ Test(policy, the_latency_of_a_request_alone_is_learnt_or_given) {
                       "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1\n"
                       "@100 switch 1, run 1:1, run 1:2\n@150\n@170\n");
     cr_expect_eq(request_ns(s, 1), 70);
-    /* Another job's copy runs meanwhile: it says nothing about alone. */
+    /* Another job's copy runs meanwhile, so this request does not measure the time alone. */
     SCHEDTRACE_EXPECT(s, "@200 1:3/1\n@210 2:1\n@500 2=1 1=3*40 1|\n",
                       "@200 run 1:3\n@210 switch 2, run 2:1\n@500\n");
     cr_expect_eq(request_ns(s, 1), 70);
@@ -308,7 +308,7 @@ Test(policy, the_latency_of_a_request_alone_is_learnt_or_given) {
     sched_destroy(s);
 }
 
-/* Until it was alone once, its device time is the least that a request can take. */
+/* Until a request ran alone, its device time is the lower bound of its time. */
 Test(policy, a_request_that_never_was_alone_takes_at_least_its_device_time) {
     struct sched *s = make((struct policy_config){.kernel = "streams"});
     SCHEDTRACE_EXPECT(s, "@0 +1(1,1)h1 +2(1,1)\n@1 2:1\n@100 1:1\n@900 1=1*50 1|\n",
@@ -354,8 +354,8 @@ Test(policy, temporal_runs_one_request_or_iteration_at_a_time) {
 
 /* ---- ticktock -------------------------------------------------------------------------------- */
 
-/* Three operations of equal length an iteration: the first is the forward pass. Until an iteration
- * was seen, everything counts as backward. */
+/* An iteration has three operations of equal length: the first is the forward pass. Before a
+ * complete iteration was seen, everything counts as backward. */
 Test(policy, ticktock_offsets_forward_and_backward_passes) {
     expect("ticktock",
            "@0 +2(1,1) +3(1,1)\n"
@@ -380,7 +380,7 @@ Test(policy, ticktock_offsets_forward_and_backward_passes) {
 
 /* ---- the search for SM_THRESHOLD ------------------------------------------------------------- */
 
-/* Iterations take longer than allowed from a threshold of `limit` on. */
+/* Iterations take longer than allowed if the threshold is `limit` or more. */
 static uint32_t found(uint32_t most, uint32_t limit) {
     struct tune t = {0};
     tune_saw(&t, most);
@@ -411,7 +411,7 @@ Test(policy, the_search_allows_what_it_is_told_to) {
     }
 }
 
-/* A stream stops at its first kernel that may not pass, and shows no other. */
+/* A stream stops at its first kernel that is held back, so later kernels are not seen. */
 Test(policy, the_search_sees_the_largest_kernel_of_a_stream_that_it_held) {
     static const uint32_t sizes[] = {10, 100, 1000, 10000, 60000};
     struct tune t = {0};

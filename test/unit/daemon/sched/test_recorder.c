@@ -2,7 +2,7 @@
  *
  * Recordings replay to the same actions: from the beginning, and from checkpoints once much has
  * been dropped; under every pair of policies; within a step; while the recording continues. A
- * changed recording does not, or is refused.
+ * changed recording gives other actions, or is rejected.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -24,8 +24,7 @@
 #define JOBS 6u
 #define HALF 4096u
 
-/* Jobs whose operations end in the order in which they were sent, each the last of its iteration.
- */
+/* Jobs whose operations complete in submission order, each the last of its iteration. */
 struct world {
     struct sched *s;
     struct recorder *r;
@@ -82,7 +81,7 @@ static void finish(struct world *w) {
     free(w);
 }
 
-/* Ends the running operations in the next step, and begins another iteration. */
+/* Completes the running operations in the next step, and starts another iteration. */
 static void step(struct world *w) {
     struct sched_actions actions;
     recorder_begin(w->r, w->s, w->now_ns, w->next, w->count);
@@ -153,8 +152,8 @@ Test(recorder, a_recording_from_the_beginning_has_no_checkpoint) {
     finish(w);
 }
 
-/* A half holds some tens of these steps: most are given up, and what is kept begins in the middle.
- */
+/* A buffer half holds some tens of these steps, so most are dropped, and the remaining recording
+ * begins in the middle. */
 Test(recorder, what_is_left_replays_from_its_checkpoint_under_every_pair_of_policies) {
     for (uint32_t l = 0; lane_policy_at(l); l++)
         for (uint32_t k = 0; policy_at(k); k++) {
@@ -261,7 +260,7 @@ Test(recorder, a_stream_that_cannot_be_written_says_so) {
     finish(w);
 }
 
-/* Zeroes for no line at all are not written: there may be no memory yet to put them in. */
+/* Zeroes for an empty set of lines are not written, because their memory may not exist yet. */
 Test(recorder, a_checkpoint_has_no_run_of_no_lines) {
     struct world *w = begin("fair", "slack");
     struct replay r;
@@ -275,7 +274,8 @@ Test(recorder, a_checkpoint_has_no_run_of_no_lines) {
     finish(w);
 }
 
-/* A byte of a checkpoint, an event or an action is another: it is refused, or differs. */
+/* Changes a byte of a checkpoint, an event or an action: the recording is rejected, or gives
+ * other actions. */
 Test(recorder, what_was_changed_does_not_replay) {
     struct world *w = begin("fair", "slack");
     struct replay r;

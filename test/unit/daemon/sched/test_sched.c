@@ -150,7 +150,7 @@ Test(sched, a_leaving_job_forgets_what_waits_and_ends_what_runs) {
            "@6 1:7\n");
 }
 
-/* A bad event changes nothing, and the others of its step count. */
+/* An invalid event changes nothing, and the other events of its step count. */
 Test(sched, events_that_cannot_be_are_refused_each_for_itself) {
     expect(4,
            "@0 1:1\n"
@@ -167,7 +167,7 @@ Test(sched, events_that_cannot_be_are_refused_each_for_itself) {
            "@5 rejected: no such operation of the job runs rejected: there is no such job 1:7\n");
 }
 
-/* In any order of the array, ends are handled before beginnings. */
+/* For any order in the array, ends are handled before starts. */
 Test(sched, the_order_of_simultaneous_events_does_not_matter) {
     static const char *const orders[] = {"1=1 -2 +3 3:1 1:2", "3:1 1:2 +3 -2 1=1",
                                          "3:1 1=1 1:2 +3 -2", "3:1 -2 1:2 1=1 +3"};
@@ -178,7 +178,7 @@ Test(sched, the_order_of_simultaneous_events_does_not_matter) {
     }
 }
 
-/* But a job leaves after what it said before. */
+/* A job's departure is handled after its earlier events. */
 Test(sched, a_job_that_leaves_in_the_step_in_which_it_came_is_gone) {
     expect(1,
            "@0 +1 1:1 -1\n"
@@ -233,7 +233,7 @@ struct model {
     uint8_t state[OPS];
     uint32_t job[OPS];
     uint32_t next_op;
-    uint32_t oldest; /* nothing below it waits */
+    uint32_t oldest; /* no operation below this number waits */
     uint32_t inflight[JOBS], running_count;
     uint32_t running[OPS];
     uint8_t joined[JOBS];
@@ -245,7 +245,7 @@ static uint32_t rnd(uint64_t *seed, uint32_t below) {
     return (uint32_t)((*seed >> 33) % below);
 }
 
-/* Operations are numbered in order of arrival, so the next to run is the lowest that may. */
+/* Operations are numbered in order of arrival, so the next to run is the lowest eligible one. */
 static uint32_t model_next(struct model *m) {
     while (m->oldest < m->next_op && m->state[m->oldest] != WAITING)
         m->oldest++;
@@ -294,8 +294,8 @@ static uint32_t model_events(struct model *m, uint64_t *seed, struct sched_event
     return count;
 }
 
-/* Every action is the model's choice: in order of arrival among those that may, under the cap,
- * never twice, never one that was forgotten. */
+/* Every action must be the model's choice: in order of arrival among the eligible operations,
+ * below the cap, never twice, never a dropped one. */
 static void model_take(struct model *m, const struct sched_actions *actions) {
     for (uint32_t i = 0; i < actions->count; i++) {
         if (actions->items[i].kind != SCHED_RUN) continue;
@@ -352,7 +352,8 @@ Test(sched, the_job_map_survives_churn_of_scattered_ids) {
     uint32_t count = 0;
     for (int step = 0; step < 20000; step++) {
         if (count < IDS && (count == 0 || rnd(&seed, 2))) {
-            uint32_t id = rnd(&seed, 1000) * 1048576 + rnd(&seed, 4); /* they collide */
+            /* ids that collide in the hash table */
+            uint32_t id = rnd(&seed, 1000) * 1048576 + rnd(&seed, 4);
             if (jobmap_find(&map, id) != JOBMAP_NONE) continue;
             cr_assert_eq(slotmap_reserve(&map, count + 1), 0);
             jobmap_add(&map, id, id ^ 77);
@@ -377,7 +378,7 @@ Test(sched, the_job_map_survives_churn_of_scattered_ids) {
 Test(sched, different_ids_of_jobs_have_different_hashes) {
     for (uint64_t id = 0; id <= UINT32_MAX; id += 65519) {
         uint32_t first = jobmap_hash((uint32_t)id) ^ jobmap_hash((uint32_t)id) >> 15 ^
-                         jobmap_hash((uint32_t)id) >> 30; /* the second step undone */
+                         jobmap_hash((uint32_t)id) >> 30; /* inverts the second step of the hash */
         cr_assert_eq(first * 340573321u, (uint32_t)id, "%u", (uint32_t)id);
     }
 }

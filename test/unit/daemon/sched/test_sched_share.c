@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shares of the device: worlds of trainings and services, in lanes, by the scheduler itself. The
- * device runs one operation after the other; its time is the test's.
+ * Shares of the device: the scheduler itself with worlds of trainings and services, in lanes. The
+ * device runs one operation after the other; the test sets its time.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -23,18 +23,20 @@
 #define NEVER UINT64_MAX
 
 struct job {
-    /* As it is made. */
-    uint32_t weight, ops;     /* operations of an iteration */
-    uint64_t op_ns, think_ns; /* time of one operation; from the end of an iteration to the next */
-    uint64_t period_ns;       /* mean time between a service's requests; 0: a training */
+    /* Parameters of the job. */
+    uint32_t weight, ops; /* operations of an iteration */
+    /* duration of one operation; time from the end of an iteration to the next */
+    uint64_t op_ns, think_ns;
+    uint64_t period_ns; /* mean time between a service's requests; 0: a training */
     uint64_t persistent, ephemeral;
-    bool ahead; /* the next iteration is sent before this one has ended */
+    bool ahead; /* submits the next iteration before this one has ended */
     int32_t priority;
     uint64_t slo_ns;
-    uint64_t endless_from; /* time from which its operations never end; 0: they always end */
+    uint64_t endless_from; /* time from which the job's operations never end; 0: they always end */
     /* The job's progress. */
     bool here, admitted;
-    uint32_t iteration, sent, left; /* current one; those sent; its operations that are not done */
+    /* current iteration; its submitted operations; its operations that are not complete */
+    uint32_t iteration, sent, left;
     uint64_t wake_ns, arrives_ns;
     uint64_t used_ns; /* device time */
 };
@@ -50,7 +52,8 @@ struct world {
     uint32_t head, tail;
     uint64_t done_ns; /* completion time of the queue's head */
     uint64_t next_op;
-    uint64_t busy_ns, idle_ns; /* device time; time in which it idled and an operation waited */
+    /* device time; time in which the device idled while an operation waited */
+    uint64_t busy_ns, idle_ns;
     struct sched_event events[QUEUE];
     uint32_t count;
 };
@@ -84,7 +87,7 @@ static void end(struct world *w) {
     free(w);
 }
 
-/* ---- what jobs do ---------------------------------------------------------------------------- */
+/* ---- the jobs' behaviour --------------------------------------------------------------------- */
 
 static void join(struct world *w, uint32_t job, struct job j) {
     j.here = true;
@@ -114,7 +117,7 @@ static void send_iteration(struct world *w, uint32_t job) {
     if (j->sent++ == j->iteration) j->left = j->ops;
 }
 
-/* Requests come at times that do not ask whether the one before has been answered. */
+/* Requests arrive independently of the answers to earlier ones. */
 static uint64_t next_request(struct world *w, struct job *j) {
     j->arrives_ns += j->period_ns;
     return j->arrives_ns > w->now_ns ? j->arrives_ns : w->now_ns;
@@ -209,17 +212,17 @@ static void clear_counts(struct world *w) {
         w->jobs[i].used_ns = 0;
 }
 
-/* ---- what they are due ----------------------------------------------------------------------- */
+/* ---- due shares ------------------------------------------------------------------------------ */
 
-/* Device time that the job would use of PHASE_NS alone. */
+/* Device time that the job would use alone during PHASE_NS. */
 static double demand(const struct job *j) {
     double work = (double)j->ops * (double)j->op_ns;
     if (j->period_ns) return PHASE_NS / (double)j->period_ns * work;
     return j->ahead ? PHASE_NS : PHASE_NS * work / (work + (double)j->think_ns);
 }
 
-/* Weighted max-min shares of what the device gave: who wants less than its part gets what it wants,
- * and the others part what is left by their weights. */
+/* Weighted max-min shares of the device time: a job that wants less than its part gets all it
+ * wants, and the others share the rest by their weights. */
 static void dues(const struct world *w, double due[JOBS]) {
     double left = (double)w->busy_ns, weights = 0;
     bool open[JOBS];
@@ -252,7 +255,7 @@ static void expect_shares(struct world *w, const char *what) {
         const struct job *j = &w->jobs[i];
         if (!j->here) continue;
         double got = (double)j->used_ns, wrong = got > due[i] ? got - due[i] : due[i] - got;
-        /* One iteration more or less may be in it. */
+        /* The measurement may contain one iteration more or less. */
         double bound = due[i] * 0.05 + (double)(j->ops * j->op_ns);
         cr_expect_leq(wrong, bound, "%s: job %u of weight %u got %.0f ms and was due %.0f ms", what,
                       i, j->weight, got / MS, due[i] / MS);
@@ -281,8 +284,8 @@ Test(sched_share, weights_count_between_lanes) {
     end(w);
 }
 
-/* The job's host turns a result into the next launch: were others' kernels begun meanwhile, the job
- * would get every other turn and no more. */
+/* The job's host turns a result into the next launch. If others' kernels were started meanwhile,
+ * the job would get only every other turn. */
 Test(sched_share, a_short_pause_loses_nothing) {
     struct world *w = begin((struct policy_config){0}, 1);
     join(w, 0, training(9, 1, 8 * MS, 300 * US));
@@ -321,7 +324,7 @@ Test(sched_share, a_twentieth_of_the_time_is_spent_on_pauses_at_most) {
     end(w);
 }
 
-/* The device does not wait for a job that does not come back soon. */
+/* The device does not wait for a job with long pauses. */
 Test(sched_share, long_pauses_are_others) {
     struct world *w = begin((struct policy_config){0}, 1);
     join(w, 0, training(9, 1, 8 * MS, 8 * MS));
@@ -371,7 +374,7 @@ Test(sched_share, a_newcomer_neither_starves_nor_is_starved) {
     try_newcomer((struct policy_config){.exclusive = 1});
 }
 
-/* Time that a job did not want while it was away is not made up for. */
+/* Device time that an absent job did not want is not made up for. */
 Test(sched_share, who_was_away_comes_back_with_a_tenth_of_a_lease_at_most) {
     struct world *w = begin((struct policy_config){.lease_ns = 1000 * MS}, 1);
     join(w, 0, pipelined(1, 4, MS));
@@ -406,7 +409,7 @@ Test(sched_share, a_service_gets_what_it_wants_of_its_part) {
     end(w);
 }
 
-/* Service of a job that wants four fifths of the device and is due a tenth. */
+/* Device time of a service that wants four fifths of the device and whose due share is a tenth. */
 static uint64_t served(const char *lane, const char *control, int32_t priority, uint64_t slo_ns) {
     struct policy_config policy = {.inflight_cap = 1};
     snprintf(policy.lane, sizeof(policy.lane), "%s", lane);
@@ -423,14 +426,14 @@ static uint64_t served(const char *lane, const char *control, int32_t priority, 
     return used_ns;
 }
 
-/* It gets what it would get where nobody is levelled. */
+/* The job gets as much as without sharing by weight. */
 Test(sched_share, high_priority_is_not_held_back) {
     uint64_t fair_ns = served("fair", "open", 1, 0), pack_ns = served("pack", "open", 1, 0);
     cr_expect_geq(fair_ns, pack_ns);
     cr_expect_gt(fair_ns, PHASE_NS * 4 / 10, "%" PRIu64 " ms", fair_ns / MS);
 }
 
-/* A promise is kept by a controller, or by nobody. */
+/* A latency goal counts only if a controller holds it. */
 Test(sched_share, a_promise_is_not_held_back_where_a_controller_keeps_it) {
     uint64_t kept_ns = served("fair", "gpucolo", 0, 100 * MS);
     uint64_t open_ns = served("fair", "open", 0, 100 * MS);
@@ -438,9 +441,9 @@ Test(sched_share, a_promise_is_not_held_back_where_a_controller_keeps_it) {
     cr_expect_lt(open_ns, PHASE_NS * 2 / 10, "%" PRIu64 " ms", open_ns / MS);
 }
 
-/* ---- what hostile jobs try ------------------------------------------------------------------- */
+/* ---- hostile jobs ---------------------------------------------------------------------------- */
 
-/* A kernel that does not end is charged as it runs: the device would run others beside it. */
+/* A kernel that does not end is charged while it runs: the device would run others beside it. */
 Test(sched_share, a_kernel_without_an_end_holds_nobody_back) {
     struct world *w = begin((struct policy_config){0}, 1);
     struct job j = training(9, 1, MS, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Foreseen delays by hand, and the policy that admits by them as timed traces (schedtrace.h). The
- * device has 80 SMs; a request of job 1 takes 100 us alone, so that 1 % of it is 1 us.
+ * Predicted delays computed by hand, and the policy that admits kernels by them as timed traces
+ * (schedtrace.h). The device has 80 SMs; a request of job 1 takes 100 us alone, so that 1 % of it
+ * is 1 us.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ Test(slack, a_unit_that_both_need_delays_by_what_is_lacking) {
     struct forecast_use equal = use(1000, 40, SCHED_CLASS_COMPUTE);
     struct forecast_use other = use(1000, 16, SCHED_CLASS_MEMORY);
     cr_expect_eq(forecast_delay(&f, 1000000, &small, &nothing, 64), 0, ".445 + .089 < .868");
-    /* .445 and .445 of a unit of which .868 are left: .434 each, 445 / 434 - 1. */
+    /* Demands of .445 and .445 of a unit with a capacity of .868: .434 each, 445 / 434 - 1. */
     cr_expect_eq(forecast_delay(&f, 1000000, &equal, &nothing, 64), 25);
     cr_expect_eq(forecast_delay(&f, 1000000, &other, &nothing, 64), 0);
     cr_expect_eq(forecast_delay(&f, 1000500, &equal, &nothing, 64), 24,
@@ -74,8 +75,8 @@ Test(slack, a_kernel_to_come_waits_for_the_wave_that_has_its_slots) {
     struct forecast_use steps[] = {use(1000, 8, 0), use(1000, 80, 0), use(1000, 8, 0)};
     struct forecast f = request(steps, 3);
     struct forecast_use half = use(3000, 40, 0);
-    /* It holds .5 for 2000 ns more when the second begins, which has 643 of 1000 slots till then:
-     * 2000 * .357, but at .643 of its speed it takes only 555 longer. */
+    /* The kernel holds .5 for 2000 ns more when the second one begins, which has 643 of 1000
+     * slots until then: 2000 * .357. But at .643 of its speed it takes only 555 longer. */
     cr_expect_eq(forecast_delay(&f, 1000000, &half, &nothing, 64), 555);
     cr_expect_eq(forecast_delay(&f, 1000000, &half, &nothing, 1), 0, "without looking ahead");
     struct forecast_use brief = use(900, 40, 0);
@@ -83,9 +84,9 @@ Test(slack, a_kernel_to_come_waits_for_the_wave_that_has_its_slots) {
     free(f.steps);
 }
 
-/* Ten waves of 1000 ns. The first waits for the wave that has begun, at .143 of its speed: 857.
- * What it then leaves, and what the second does, goes to the next waves, so that the third waits
- * again: for 878, 122 of that wave having gone by. */
+/* Ten waves of 1000 ns. The first kernel waits for the current wave, at .143 of its speed: 857.
+ * The work that it leaves, and the second kernel's, goes to the next waves, so that the third
+ * kernel waits again: for 878, because 122 of that wave have passed. */
 Test(slack, each_kernel_to_come_waits_for_the_wave_that_has_begun_by_then) {
     struct forecast_use steps[] = {use(1000, 80, 0), use(1000, 8, 0), use(1000, 80, 0)};
     struct forecast f = request(steps, 3);
@@ -96,7 +97,7 @@ Test(slack, each_kernel_to_come_waits_for_the_wave_that_has_begun_by_then) {
     free(f.steps);
 }
 
-/* Kernels of which no time is known, and more of them than there are slots. */
+/* Kernels without a known time, and with more demand than there are slots. */
 Test(slack, a_forecast_bears_what_cannot_be) {
     static const uint32_t sms[] = {0, 1, 80, 100000000}, units[] = {0, 1, 1000, SCHED_MILLI_MAX};
     static const uint64_t times[] = {0, 1, 1000, 34000000000};
@@ -164,7 +165,7 @@ static struct sched *make(uint32_t slack) {
 
 #define JOBS "@0 +1(1,1)h1q100000 +2(1,1) +3(1,1)\n"
 #define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, lane 2=1, admit 3@2\n"
-/* A request of two kernels of 50 us, the second on all SMs, so that it is known. */
+/* A request of two kernels of 50 us, the second on all SMs, so that the requests are recognised. */
 #define REQUEST                       \
     "@1 1:1#c8*50000 1:2#c80*50000\n" \
     "@50001 1=1*50000\n@100001 1=2*50000 1|\n"
@@ -186,7 +187,7 @@ Test(slack, a_kernel_goes_beside_a_request_that_it_does_not_delay) {
     sched_destroy(s);
 }
 
-/* The request's slack pays for one kernel with a cost, not for two. */
+/* The request's slack pays for one kernel that delays it, not for two. */
 Test(slack, a_request_pays_until_its_slack_is_spent) {
     struct sched *s = make(12);
     SCHEDTRACE_EXPECT(s,
@@ -217,7 +218,7 @@ Test(slack, nothing_goes_beside_a_request_of_which_nothing_is_known) {
     sched_destroy(s);
 }
 
-/* The second is sent ten microseconds before the first is over, as it turns out to be. */
+/* The second kernel is submitted ten microseconds before the first one's expected end. */
 Test(slack, a_stream_gets_its_next_kernel_just_in_time) {
     struct sched *s = make(10);
     SCHEDTRACE_EXPECT(s,
@@ -230,7 +231,8 @@ Test(slack, a_stream_gets_its_next_kernel_just_in_time) {
     sched_destroy(s);
 }
 
-/* A request whose host is between two launches is still there; one that waits longer is not. */
+/* A request whose host is between two launches still counts; one whose host waits longer does
+ * not. */
 Test(slack, a_host_between_two_launches_is_waited_for) {
     struct sched *s = make(10);
     SCHEDTRACE_EXPECT(s,
@@ -245,7 +247,7 @@ Test(slack, a_host_between_two_launches_is_waited_for) {
     sched_destroy(s);
 }
 
-/* During a kernel of one stream, a kernel of another one runs while the waves of both are short
+/* During one stream's kernel, a kernel of another stream runs while the waves of both are short
  * enough: 2.5 % of a request are 2.5 us. */
 Test(slack, several_streams_run_while_no_request_is_there_if_their_waves_are_short) {
     struct sched *s = make(10);
@@ -261,7 +263,7 @@ Test(slack, several_streams_run_while_no_request_is_there_if_their_waves_are_sho
     sched_destroy(s);
 }
 
-/* Requests 2 and 3 come when the one before them ends: what they may lose is a fiftieth. */
+/* Requests 2 and 3 arrive when the one before them ends: they may lose only a fiftieth. */
 Test(slack, a_request_that_waited_gets_little) {
     struct sched *s = make(20);
     SCHEDTRACE_EXPECT(s,
@@ -316,12 +318,12 @@ Test(slack, a_kernel_that_a_request_would_wait_for_stands_still) {
     sched_destroy(s);
 }
 
-/* A request of two kernels that leave half of the SMs, and use half of the arithmetic. */
+/* A request of two kernels that leave half of the SMs free, and use half of the arithmetic. */
 #define HALF                           \
     "@1 1:1#c40*50000 1:2#c40*50000\n" \
     "@50001 1=1*50000\n@100001 1=2*50000 1|\n"
 
-/* It uses the bandwidth, which is not what the request needs. */
+/* The kernel uses the bandwidth, which the request does not need. */
 Test(slack, a_kernel_that_delays_nothing_goes_on_beside_a_request) {
     struct sched *s = make_sliced(1);
     SCHEDTRACE_EXPECT(s,
@@ -331,8 +333,9 @@ Test(slack, a_kernel_that_delays_nothing_goes_on_beside_a_request) {
     sched_destroy(s);
 }
 
-/* .445 and .445 of the arithmetic, of which .868 are left: 25 ns a microsecond, for 30 us. Of the 1
- * us that the request may lose it leaves too little for 20 us of another one's. */
+/* Demands of .445 and .445 of the arithmetic, with a capacity of .868: 25 ns a microsecond, for
+ * 30 us. That uses most of the 1 us that the request may lose, and leaves too little for 20 us
+ * of another kernel. */
 Test(slack, what_goes_on_beside_a_request_is_paid_for) {
     struct sched *s = make_sliced(1);
     SCHEDTRACE_EXPECT(s,
@@ -353,8 +356,8 @@ Test(slack, nothing_stands_still_where_that_was_not_asked_for) {
     sched_destroy(s);
 }
 
-/* The request's host waits, so the device is free. The next request finds the kernel still there.
- */
+/* The request's host waits, so the device is free. The next request finds the kernel still on
+ * the device. */
 Test(slack, what_stood_still_goes_on_when_the_request_waits_for_its_host) {
     struct sched *s = make_sliced(1);
     SCHEDTRACE_EXPECT(s,
@@ -373,7 +376,7 @@ Test(slack, what_stood_still_goes_on_when_the_request_waits_for_its_host) {
     sched_destroy(s);
 }
 
-/* Other jobs depend on what the stopped job has on the device. */
+/* Other jobs depend on the paused job's work on the device. */
 Test(slack, nothing_stands_still_for_ever) {
     struct sched *s = make_sliced(1);
     SCHEDTRACE_EXPECT(s,
@@ -424,7 +427,7 @@ Test(slack, who_leaves_stands_still_no_longer) {
     sched_destroy(s);
 }
 
-/* It ended within its slice. */
+/* The kernel ended within its slice. */
 Test(slack, who_has_nothing_on_the_device_stands_still_no_longer) {
     struct sched *s = make_sliced(1);
     SCHEDTRACE_EXPECT(s,
@@ -437,13 +440,13 @@ Test(slack, who_has_nothing_on_the_device_stands_still_no_longer) {
     sched_destroy(s);
 }
 
-/* ---- requests that are foreseen ---------------------------------------------------------------
- */
+/* ---- expected requests
+ * ------------------------------------------------------------------------ */
 
 #define MS 1000000ull
 
-/* Requests `first` to `last`, one a millisecond from the first millisecond on, served at once; the
- * first of their two kernels is on so many SMs. */
+/* Requests `first` to `last`, one a millisecond from the first millisecond on, served at once;
+ * the first of their two kernels runs on `sms` SMs. */
 static void serve(struct sched *s, uint32_t first, uint32_t last, unsigned sms) {
     for (uint32_t i = first; i <= last; i++) {
         char script[300];
@@ -456,7 +459,7 @@ static void serve(struct sched *s, uint32_t first, uint32_t last, unsigned sms) 
     }
 }
 
-/* Eight were served: the next one is expected at 9 ms, 20 us more or less. */
+/* After eight served requests, the next one is expected at 9 ms, give or take 20 us. */
 static struct sched *make_foreseeing(int foresee, unsigned sms) {
     struct sched *s = make_with(10, foresee);
     free(schedtrace_run(s, JOBS));
@@ -484,7 +487,7 @@ Test(slack, a_kernel_that_is_over_before_goes) {
     sched_destroy(s);
 }
 
-/* The kernel's waves are short, but it needs the bandwidth that the second kernel of the request
+/* The kernel's waves are short, but it uses the bandwidth that the request's second kernel
  * needs. */
 Test(slack, a_kernel_of_many_waves_waits_as_well) {
     struct sched *s = make_foreseeing(1, 8);
@@ -492,7 +495,7 @@ Test(slack, a_kernel_of_many_waves_waits_as_well) {
     sched_destroy(s);
 }
 
-/* It would run beside the request's first kernel, which leaves room for it. */
+/* The kernel would run beside the request's first kernel, which leaves SMs for it. */
 Test(slack, a_kernel_that_delays_nothing_does_not_wait) {
     struct sched *s = make_foreseeing(1, 8);
     SCHEDTRACE_EXPECT(s, "@8810000 2:20#c8*200000\n", "@8810000 switch 2, run 2:20\n");
@@ -512,7 +515,7 @@ Test(slack, a_request_that_does_not_come_is_waited_for_until_it_is_overdue) {
     sched_destroy(s);
 }
 
-/* It takes 30 us, the request comes within 40. */
+/* The kernel takes 30 us, the request comes within 40. */
 Test(slack, a_short_kernel_is_not_held_back_for_longer_than_it_takes) {
     struct sched *s = make_foreseeing(1, 80);
     SCHEDTRACE_EXPECT(s, "@8970000 2:20#c80*30000\n", "@8970000 switch 2, run 2:20\n");
@@ -538,8 +541,8 @@ Test(slack, a_request_of_another_job_is_foreseen_beside_one_that_is_there) {
     sched_destroy(s);
 }
 
-/* No gap is long enough for it: what best-effort jobs may lose, a tenth and 100 ms, comes to an
- * end. */
+/* No gap is long enough for the kernel, but the time that best-effort jobs may lose is limited:
+ * a tenth, and 100 ms. */
 Test(slack, a_kernel_is_not_held_back_for_ever) {
     struct sched *s = make_foreseeing(1, 8);
     free(schedtrace_run(s, "@8200000 2:20#c80*1200000\n"));

@@ -48,7 +48,7 @@ Test(turn, one_iteration_at_a_time_in_a_lane) {
            "@4 switch 1, run 1:11\n");
 }
 
-/* Operations sent ahead wait for the next turn, even when the device is idle. */
+/* Operations that were submitted ahead wait for the next turn, even when the device is idle. */
 Test(turn, the_next_iteration_waits_for_its_turn) {
     expect("fair", 10,
            "@0 +1(1,6) +2(1,6)\n"
@@ -115,7 +115,7 @@ Test(turn, fifo_runs_a_job_to_its_end) {
            "@4 lane 0=0, switch 2, run 2:20\n");
 }
 
-/* Nobody of its own lane has what it waits for. */
+/* The lane that the job waits for is not its own. */
 Test(turn, a_job_alone_in_its_lane_waits_for_another_lane) {
     struct sched *s = make((struct policy_config){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
     struct sched_job_view v;
@@ -145,7 +145,7 @@ Test(turn, srtf_preempts_at_the_boundary) {
            "@5 switch 1, run 1:11\n");
 }
 
-/* Iterations left times what one takes; who has run none goes first, once. */
+/* Ranks by remaining iterations times the time of one; a job that has run none goes first, once. */
 Test(turn, srtf_learns_the_remaining_time) {
     expect("srtf", 10,
            "@0 +1(1,6)i10 +2(1,6)i3\n"
@@ -250,7 +250,7 @@ Test(turn, waiting_ends_at_the_timeout) {
            "@51\n");
 }
 
-/* The large job is overtaken twice, then its place is kept. */
+/* The large job is overtaken twice, then its place in the queue is kept. */
 Test(turn, nobody_is_overtaken_for_ever) {
     struct sched *s = make(
         (struct policy_config){.lane = "pack", .overtakes = 2, .exclusive = -1, .swap = -1}, 10);
@@ -280,7 +280,7 @@ Test(turn, fifo_admits_in_order) {
            "@1 admit 2@0, admit 3@1\n");
 }
 
-/* With a device of 100, an eighth is kept for each that has less. */
+/* On a device of 100, an eighth is reserved for each job that uses less. */
 Test(turn, jobs_of_unknown_needs_are_measured_side_by_side_on_what_they_use) {
     expect("fair", 100,
            "@0 +1(?) +2(?) +3(4,4)\n"
@@ -295,8 +295,8 @@ Test(turn, jobs_of_unknown_needs_are_measured_side_by_side_on_what_they_use) {
            "@4\n");
 }
 
-/* For a lease job 1 is left what it does not have of its eighth, 12, and job 4 wants as much for
- * itself. */
+/* During a lease, job 1 keeps a claim to the unused part of its eighth, 12, and job 4 wants as
+ * much for itself. */
 Test(turn, a_part_is_kept_for_jobs_of_unknown_needs) {
     expect("fair", 100,
            "@0 +1(?) +2(90,0) +3(70,0) +4(?)\n"
@@ -316,7 +316,7 @@ Test(turn, one_of_unknown_needs_has_the_device_to_itself_where_nobody_else_comes
            "@0 admit 1@0, arm 10000\n@1 lane 0=40, grant 1\n@2\n");
 }
 
-/* Without an iteration to its name it is taken as it is; from then on it may lose its memory. */
+/* A job without a completed iteration is measured as it is; from then on it may be swapped. */
 Test(turn, measuring_ends_after_a_while) {
     struct sched *s = make(
         (struct policy_config){
@@ -372,7 +372,8 @@ Test(turn, nobody_waits_for_what_can_never_come_free) {
            "@2 deny 3\n");
 }
 
-/* A peer of its run would not give anything back before it: that is for ever. */
+/* A process of the same run would not free any memory before this one continues, so it would
+ * wait for ever. */
 Test(turn, nobody_waits_for_a_process_of_its_own_run) {
     expect("fair", 20,
            "@0 +1(8,0)r7 +2(8,0)r7\n"
@@ -381,7 +382,7 @@ Test(turn, nobody_waits_for_a_process_of_its_own_run) {
            "@1 deny 1\n");
 }
 
-/* Job 1 would wait for job 2, which waits for its turn. */
+/* Otherwise job 1 would wait for job 2, which waits for its turn. */
 Test(turn, nobody_waits_to_grow_under_fifo) {
     expect("fifo", 20, "@0 +1(8,0) +2(8,0)\n@1 1?16,0w\n", "@0 admit 1@0, admit 2@1\n@1 deny 1\n");
 }
@@ -412,7 +413,7 @@ Test(turn, a_wait_in_vain_ends_and_is_not_tried_again_before_memory_comes_back) 
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-/* For one that is admitted as well, however long a lease is. */
+/* The same for an admitted job, however long a lease is. */
 Test(turn, the_memory_of_an_idle_job_goes_to_another_users_that_grows) {
     struct sched *s = make(
         (struct policy_config){.lane = "pack", .idle_after_ns = 50, .exclusive = -1, .swap = -1},
@@ -429,7 +430,7 @@ Test(turn, the_memory_of_an_idle_job_goes_to_another_users_that_grows) {
     sched_destroy(s);
 }
 
-/* No job is swapped otherwise. Job 1 comes back when there is room. */
+/* No job is swapped otherwise. Job 1 comes back when its memory fits. */
 Test(turn, the_memory_of_an_idle_job_goes_to_another_user) {
     struct sched *s = make(
         (struct policy_config){.lane = "pack", .idle_after_ns = 50, .exclusive = -1, .swap = -1},
@@ -470,7 +471,7 @@ Test(turn, the_memory_of_a_job_at_work_is_nobody_elses) {
     sched_destroy(s);
 }
 
-/* Job 3 came first, and would bring its user beyond a half. */
+/* Job 3 came first, and would exceed half of the memory for its user. */
 Test(turn, beyond_its_part_a_user_waits_for_another_one) {
     struct sched *s = make(
         (struct policy_config){.lane = "fair", .overtakes = 2, .exclusive = -1, .swap = -1}, 20);
@@ -486,7 +487,7 @@ Test(turn, beyond_its_part_a_user_waits_for_another_one) {
     sched_destroy(s);
 }
 
-/* Not for ever: job 3 was overtaken by job 4 already. */
+/* This has a limit: job 4 has already overtaken job 3. */
 Test(turn, who_was_overtaken_often_enough_waits_for_no_other_user) {
     struct sched *s = make(
         (struct policy_config){.lane = "fair", .overtakes = 1, .exclusive = -1, .swap = -1}, 20);
@@ -520,7 +521,7 @@ Test(turn, processes_of_a_run_are_admitted_with_the_first_or_refused) {
            "@4 admit 6@0\n");
 }
 
-/* Each begins on nothing, however little is free beside them. */
+/* Each process begins without memory, however little is free beside them. */
 Test(turn, processes_of_a_run_begin_beside_one_another_at_once) {
     expect("fair", 20,
            "@0 +1(?)r7\n"
@@ -635,8 +636,8 @@ Test(turn, a_lease_of_short_iterations_is_ten_milliseconds) {
                  "@10000030 spill 1, switch 2, run 2:20\n");
 }
 
-/* The job's second iteration is over, but not yet said to be. The lease would last for ten
- * milliseconds, but the job is idle. */
+/* The job's second iteration is complete, but its boundary is not reported yet. The lease would
+ * last for ten milliseconds, but the job is idle. */
 Test(turn, a_short_iteration_is_given_a_moment_for_its_boundary) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
@@ -669,8 +670,8 @@ Test(turn, the_lease_of_a_short_iteration_is_no_longer_than_that_of_an_unknown_o
 
 /* ---- idle holders ---------------------------------------------------------------------------- */
 
-/* A server that waits for its next request has no memory in the lane: nothing is copied. Its own
- * next operation waits for a turn like anybody's. */
+/* A server that waits for its next request has no memory in the lane, so nothing is copied. Its
+ * next operation waits for a turn like any other. */
 Test(turn, an_idle_job_holds_nothing) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
@@ -691,7 +692,7 @@ Test(turn, an_idle_job_holds_nothing) {
                  "@50040 switch 1, run 1:11\n");
 }
 
-/* It has worked for 10 ms and reached no boundary: each time its host waits is one. */
+/* The job has worked for 10 ms without a boundary, so each time its host waits counts as one. */
 Test(turn, a_job_without_boundaries_gives_way_at_once) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
@@ -704,7 +705,7 @@ Test(turn, a_job_without_boundaries_gives_way_at_once) {
                  "@1020 switch 2, run 2:20\n");
 }
 
-/* It usually comes back within a millisecond, but the other one was served less. */
+/* The job usually comes back within a millisecond, but the other one has been served less. */
 Test(turn, an_idle_job_is_not_waited_for_by_one_that_ranks_first) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
@@ -723,7 +724,8 @@ Test(turn, an_idle_job_is_not_waited_for_by_one_that_ranks_first) {
                  "@50050 switch 2, run 2:20\n");
 }
 
-/* It has boundaries and goes before the other one: its host computes within an iteration. */
+/* The job reports boundaries and ranks before the other one: its host computes within an
+ * iteration. */
 Test(turn, a_job_that_ranks_first_is_idle_for_a_moment) {
     struct sched *s = make(
         (struct policy_config){.lane = "pack", .exclusive = -1, .swap = -1, .lease_ns = 1000000000},
@@ -746,7 +748,7 @@ Test(turn, a_job_that_ranks_first_is_idle_for_a_moment) {
     sched_destroy(s);
 }
 
-/* Long idle when another job comes: the turn goes to it at once. */
+/* The job has long been idle when another one arrives, which gets the turn at once. */
 Test(turn, a_job_that_has_long_been_idle_leaves_at_once) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
@@ -759,7 +761,7 @@ Test(turn, a_job_that_has_long_been_idle_leaves_at_once) {
                  "@5000000 switch 2, run 2:20\n");
 }
 
-/* 8 MB in its lane take another millisecond to be copied out and back. */
+/* Copying 8 MB of the lane out and back takes another millisecond. */
 Test(turn, an_idle_job_with_memory_in_its_lane_keeps_it_for_as_long_as_copying_takes) {
     expect_lease(1000000000,
                  "@0 +1(1,6) +2(1,6)\n"
@@ -841,7 +843,7 @@ Test(turn, who_is_fixed_stays_where_it_is) {
     sched_destroy(s);
 }
 
-/* Nobody of them gets any service, so that nobody ranks behind another. */
+/* None of them gets any service, so none ranks behind another. */
 Test(turn, who_only_holds_memory_makes_room_within_a_lease) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);
     SCHEDTRACE_EXPECT(s,
@@ -860,7 +862,7 @@ Test(turn, who_only_holds_memory_makes_room_within_a_lease) {
     sched_destroy(s);
 }
 
-/* Once it has something to do; until then nobody has to go for it. */
+/* The job comes back once it has work; until then no other job is swapped out for it. */
 Test(turn, who_was_idle_comes_back_for_another_idle_one) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);
     SCHEDTRACE_EXPECT(
@@ -886,7 +888,7 @@ Test(turn, who_was_idle_comes_back_for_another_idle_one) {
     sched_destroy(s);
 }
 
-/* Until its memory is there it cannot have anything to do. */
+/* A job without its memory cannot submit work, so it does not count as idle. */
 Test(turn, who_waits_for_its_memory_is_not_idle) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = 1}, 10);
     SCHEDTRACE_EXPECT(s,
@@ -973,7 +975,7 @@ Test(turn, the_policy_changes_live_and_loses_nothing) {
     sched_destroy(s);
 }
 
-/* The last one counts; one that cannot be is refused, and nothing changes by it. */
+/* The last configuration counts; an invalid one is rejected, and changes nothing. */
 Test(turn, of_several_configurations_in_a_step_the_last_valid_one_counts) {
     struct sched *s = make((struct policy_config){.lane = "fifo", .exclusive = -1, .swap = -1}, 20);
     SCHEDTRACE_EXPECT(s,
@@ -1006,7 +1008,7 @@ Test(turn, a_parameter_out_of_range_is_refused_with_a_reason) {
     }
 }
 
-/* ---- what the caller must not do ------------------------------------------------------------- */
+/* ---- invalid calls --------------------------------------------------------------------------- */
 
 Test(turn, events_out_of_order_are_refused) {
     expect("fair", 10,
@@ -1022,7 +1024,7 @@ Test(turn, events_out_of_order_are_refused) {
            "@4 reject 1 submitted: it belongs to neither the current iteration nor the next\n");
 }
 
-/* ---- what people see ------------------------------------------------------------------------- */
+/* ---- the board ------------------------------------------------------------------------------- */
 
 Test(turn, the_view_has_reasons_and_places) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
@@ -1073,7 +1075,7 @@ Test(turn, what_a_job_leaves_idle_is_measured_while_no_other_has_a_turn) {
     free(schedtrace_run(s, "@100 1:11/1\n"
                            "@180 1=11*20 1|\n" /* a quarter of its 80 ns */
                            "@200 1:12/2\n"
-                           "@210 2:21/1\n" /* somebody comes while it has its turn */
+                           "@210 2:21/1\n" /* another job arrives during its turn */
                            "@220 2=21*10 2|\n"
                            "@300 1=12*100 1|\n"));
     cr_expect_eq(of_iterations(s, 1), 250);
@@ -1085,7 +1087,7 @@ Test(turn, what_a_job_leaves_idle_is_measured_while_no_other_has_a_turn) {
     sched_destroy(s);
 }
 
-/* Job 1 works 10 ns on the device, in iterations of which the first operation comes late. */
+/* Job 1 works 10 ns on the device, in iterations whose first operation comes late. */
 Test(turn, the_host_before_an_iteration_counts_for_the_demand) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
     free(schedtrace_run(
@@ -1098,11 +1100,11 @@ Test(turn, the_host_before_an_iteration_counts_for_the_demand) {
     cr_expect_eq(demand(s, 1), 1000 * 20 / 110);
     cr_expect_eq(of_iterations(s, 1), 1000);
     free(schedtrace_run(s, "@1150 2:20\n"
-                           "@1210 1:12/2\n" /* 100 ns of its host, then 90 of the other job */
+                           "@1210 1:12/2\n" /* 100 ns of the job's host, then 90 of the other job */
                            "@1300 2=20*90 2|\n"
                            "@1310 1=12*10 1|\n"));
     cr_expect_eq(demand(s, 1), 1000 * 30 / 220, "who waits for a turn leaves nothing idle");
-    free(schedtrace_run(s, "@1320 1|\n" /* one of nothing: its time is of the next */
+    free(schedtrace_run(s, "@1320 1|\n" /* an empty iteration: its time counts for the next one */
                            "@1410 1:13/4\n"
                            "@1420 1=13*10 1|\n"));
     cr_expect_eq(demand(s, 1), 1000 * 40 / 330);
@@ -1110,7 +1112,7 @@ Test(turn, the_host_before_an_iteration_counts_for_the_demand) {
     sched_destroy(s);
 }
 
-/* Operations that were sent ahead were there at the boundary. */
+/* Operations that were submitted ahead were pending at the boundary. */
 Test(turn, who_sends_ahead_has_no_time_before_its_iterations) {
     struct sched *s = make((struct policy_config){.lane = "fair", .exclusive = -1, .swap = -1}, 10);
     free(schedtrace_run(s, "@0 +1(1,6)\n"
@@ -1121,7 +1123,7 @@ Test(turn, who_sends_ahead_has_no_time_before_its_iterations) {
     sched_destroy(s);
 }
 
-/* A turn that goes on over boundaries has the host's time in it, once. */
+/* If a turn continues over boundaries, it includes the host's time once. */
 Test(turn, the_host_counts_once_where_turns_go_on) {
     struct sched *s = make((struct policy_config){.lane = "fifo", .exclusive = -1, .swap = -1}, 10);
     free(schedtrace_run(s, "@0 +1(1,6)\n"

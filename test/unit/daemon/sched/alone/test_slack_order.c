@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slack beside its model (slackscan.h): two schedulers are told the same of worlds at random, and
- * must answer the same, action by action. A world has requests of which nothing is known, that are
- * known, that pause for their host, queue up or come in time; best-effort jobs with kernels of many
- * kinds and copies; jobs that come, leave, pause and change their class.
+ * The slack policy compared with its model (slackscan.h): two schedulers get the same events of
+ * random worlds, and must answer the same, action by action. A world has requests with unknown
+ * kernels, with known ones, that pause for their host, that queue up or arrive in time; best-effort
+ * jobs with kernels of many kinds and copies; and jobs that come, leave, pause and change their
+ * class.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "test/lib/part.h"
 #include "test/lib/sched/slackscan.h"
 
-/* In place of the daemon's table of policies, which has no model. */
+/* Replaces the daemon's table of policies, which does not contain the model. */
 static bool modelled;
 
 const struct policy *policy_at(uint32_t index) {
@@ -33,10 +34,10 @@ const struct policy *policy_find(const char *name) {
 /* ---- a world --------------------------------------------------------------------------------- */
 
 #define JOBS 48u
-#define FLIGHT 64u /* operations of a job on the device, at most */
+#define FLIGHT 64u /* most operations of a job on the device */
 #define EVENTS (8u * JOBS)
 #define KINDS 24u
-#define REQUEST 12u /* kernels of one, at most */
+#define REQUEST 12u /* most kernels of a request */
 
 struct flight {
     uint64_t op, end_ns;
@@ -45,11 +46,12 @@ struct flight {
 struct job {
     bool there, high, paused;
     struct sched_kernel steps[REQUEST]; /* kernels of a request */
-    uint32_t steps_count, sent, done;   /* sent, done: of the current iteration */
+    /* kernels submitted and completed, of the current iteration */
+    uint32_t steps_count, sent, done;
     uint32_t iteration;
-    uint64_t next_ns;   /* it does something again */
+    uint64_t next_ns;   /* time of the job's next action */
     uint64_t period_ns; /* period of the requests; 0: at random */
-    uint64_t due_ns;    /* the next one's, of that period */
+    uint64_t due_ns;    /* due time of the next periodic request */
     struct flight flight[FLIGHT];
     uint32_t flying;
 };
@@ -59,7 +61,7 @@ struct world {
     struct job jobs[JOBS];
     struct sched_kernel kinds[KINDS];
     uint64_t seed, now_ns, arm_ns, next_op, ran, held;
-    uint64_t print; /* checksum of what ran, and when */
+    uint64_t print; /* checksum of the actions and their times */
     struct sched_event events[EVENTS];
     uint32_t count;
 };
@@ -71,7 +73,7 @@ static uint32_t rnd(struct world *w, uint32_t below) {
 
 static struct sched_kernel kernel(struct world *w, uint32_t most_ns) {
     struct sched_kernel k = {.class = rnd(w, 3), .sms = 1 + rnd(w, rnd(w, 2) ? 30 : 200)};
-    if (rnd(w, 10) == 0) return k; /* nothing is known of it */
+    if (rnd(w, 10) == 0) return k; /* a kernel without a profile */
     k.mean_ns = 1000 + rnd(w, rnd(w, 3) ? 60000 : most_ns);
     k.tail_ns = k.mean_ns + rnd(w, 1000);
     if (rnd(w, 3) == 0) k.compute_milli = rnd(w, 900);
@@ -99,7 +101,7 @@ static void join(struct world *w, uint32_t job) {
     say(w, SCHED_JOINED, job)->spec = spec_of(j);
 }
 
-/* When the next request comes: at once, in its time, or some time. */
+/* The time until the next request: none, until its period, or a random time. */
 static uint64_t pause(struct world *w, struct job *j) {
     if (j->period_ns) {
         while (j->due_ns <= w->now_ns)
@@ -133,8 +135,8 @@ static void end_flights(struct world *w, uint32_t job) {
     }
 }
 
-/* A host that sends all at once, or waits between two launches, too long for a request now and
- * then. */
+/* The host sends everything at once, or waits between two launches, sometimes too long for a
+ * request. */
 static void act(struct world *w, uint32_t job) {
     struct job *j = &w->jobs[job];
     end_flights(w, job);
@@ -166,7 +168,7 @@ static void act(struct world *w, uint32_t job) {
     }
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- policy and model ------------------------------------------------------------------------ */
 
 static struct sched *make(bool model, int foresee) {
     struct sched *s;
