@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file that says what is served: presets, every fault with its words, what becomes of the words
- * for jobs.
+ * The file that lists the served models: presets, the wording of every error, and job options in
+ * it.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 static struct models_file file;
 static char said[8192];
 
-/* 0 or -errno; its faults in `said`. */
+/* Returns 0 or -errno; the errors are in `said`. */
 static int read_bytes(const char *text, size_t bytes) {
     int fd = memfd_create("models", MFD_CLOEXEC);
     struct buf errors;
@@ -45,7 +45,7 @@ static void expect_fault(const char *text, const char *part) {
     models_file_finish(&file);
 }
 
-/* ---- what is right --------------------------------------------------------------------------- */
+/* ---- valid files ----------------------------------------------------------------------------- */
 
 Test(models_file, presets) {
     expect_right(MODEL);
@@ -89,7 +89,8 @@ Test(models_file, all_that_can_be_said) {
     models_file_finish(&file);
 }
 
-/* A longer line would be two to the library that reads it, the second a value of the first. */
+/* The library that reads the file splits a longer line into two, the second being a value of the
+ * first. */
 Test(models_file, long_lines) {
     char text[1024];
 
@@ -114,7 +115,7 @@ Test(models_file, bytes_that_are_none) {
     models_file_finish(&file);
 }
 
-/* Two names that begin alike must not be one model. */
+/* Two names with the same beginning must not be one model. */
 Test(models_file, long_names) {
     char text[512];
 
@@ -219,7 +220,7 @@ Test(models_file, words_for_jobs) {
     models_file_finish(&file);
 }
 
-/* Every option of `salusctl run` that says something of a job is a word here. */
+/* Every option of `salusctl run` that describes a job is allowed here. */
 Test(models_file, every_word_is_known) {
     static const char *const names[] = {
 #define X(option, variable, kind, field, least, most, sentence) option,

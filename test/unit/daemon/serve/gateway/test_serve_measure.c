@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Times alone of a model are of one measure.
+ * The measured times of a model's single requests all use the same clock.
  */
 #include "daemon/serve/gateway/profile/measure.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The requests that the profiler of a model runs again: one of each application at a time, within
+ * The requests that a model's profiler runs again: one of each application at a time, within
  * limits, and never chosen by their duration.
  */
 #include <criterion/criterion.h>
@@ -24,8 +24,8 @@ static struct tensor floats(const char *name, const void *data, uint64_t bytes) 
 
 static const char data[4096];
 
-/* A request of that application that comes and ends at once; NULL: it is not chosen, or not kept.
- */
+/* A request of this application that arrives and completes at once; NULL: it is not chosen, or
+ * not stored. */
 static struct sample *pass_by(uint32_t app, uint64_t bytes, uint64_t now_ns) {
     struct tensor t = floats("x", data, bytes);
     if (!samples_choose(&s, app, now_ns)) return NULL;
@@ -73,7 +73,7 @@ Test(serve_samples, a_copy_has_nothing_of_the_request) {
     sample_destroy(copy);
 }
 
-/* ---- who is chosen --------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 Test(serve_samples, one_at_a_time_of_each_application) {
     cr_assert(samples_choose(&s, 1, 0));
@@ -165,15 +165,15 @@ Test(serve_samples, copies_under_way_count) {
 
 #define LONG_BYTES 76u
 
-/* A server with a queue that takes one request at a time, 1 ms or 19 ms, one as likely as the
- * other, 0.9 of its time; and a profiler that takes one every 50 ms. */
+/* A server with a queue that processes one request at a time, of 1 ms or 19 ms with equal
+ * probability, busy 0.9 of the time; and a profiler that samples one every 50 ms. */
 struct world {
     uint64_t dice;
     double now_ms, free_ms, tick_ms;
-    struct sample *under_way;      /* the chosen one */
-    double ends_ms;                /* when it does */
-    uint32_t runs, longs;          /* runs, and long ones among them */
-    uint32_t next_ends, next_long; /* requests that end first after a tick; of these */
+    struct sample *under_way;      /* the sampled request */
+    double ends_ms;                /* when the request in service ends */
+    uint32_t runs, longs;          /* number of samples, and of long ones among them */
+    uint32_t next_ends, next_long; /* requests that end first after a tick; long ones among them */
     bool ticked;
 };
 
@@ -211,7 +211,8 @@ static void arrive(struct world *w) {
     pass(w, w->now_ms);
     double before_ms = w->free_ms;
     w->free_ms = (w->now_ms > w->free_ms ? w->now_ms : w->free_ms) + takes_ms;
-    if ((uint64_t)before_ms / 50 != (uint64_t)w->free_ms / 50) { /* a tick, and then its end */
+    /* a tick, and the end of the request that runs then */
+    if ((uint64_t)before_ms / 50 != (uint64_t)w->free_ms / 50) {
         w->next_ends++;
         w->next_long += takes_ms > 1;
     }
@@ -220,8 +221,8 @@ static void arrive(struct world *w) {
     w->ends_ms = w->free_ms;
 }
 
-/* One in two of the sampled requests is long, as of all requests. Of those that end next after any
- * moment nearly all are long. */
+/* Half of the sampled requests are long, as of all requests. Of the requests that end next after
+ * a given moment nearly all are long. */
 Test(serve_samples, nothing_is_chosen_by_how_long_it_takes) {
     struct world w = {.dice = 1};
     for (uint32_t i = 0; i < 400000; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Connections by their phases: whose time is over, and who gives way. One that is shut is closed
- * within the call, as the front does it.
+ * Connections by their phases: timeouts, and which connection is closed to make space. A connection
+ * that is shut is closed within the call, as in the front.
  */
 #include <criterion/criterion.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Heads of requests: where they end, what they say, and all that a proxy before us may have read
- * otherwise, which is refused.
+ * Heads of requests: their end, their contents, and the rejection of everything that a proxy in
+ * front may read differently.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Paths, and what they may be asked with.
+ * Paths, and the methods that they allow.
  */
 #include <criterion/criterion.h>
 #include <string.h>

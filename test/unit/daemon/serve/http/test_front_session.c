@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A connection as bytes, in pieces of every size: what comes of them is the same, bodies go to
- * their place, and what is kept while a request is answered is bounded.
+ * A connection as bytes, in pieces of every size: the result is the same, bodies go to their
+ * destination, and the data that is buffered while a request is answered is bounded.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct rig {
     struct refusal why;
     char scratch[HEAD_MAX_BYTES];
     char body[BODY_BYTES];
-    bool pass_over; /* bodies */
+    bool pass_over; /* skips bodies */
     char log[4096]; /* the calls that were made */
 };
 
@@ -39,7 +39,7 @@ static void note(struct rig *r, const char *what, const char *which) {
     snprintf(r->log + n, sizeof(r->log) - n, "%s %s\n", what, which);
 }
 
-/* Up to a request that is whole, or the end of what came. */
+/* Continues up to a complete request, or the end of the input. */
 static enum session_next turn(struct rig *r) {
     enum session_next next;
 
@@ -51,7 +51,7 @@ static enum session_next turn(struct rig *r) {
     return next;
 }
 
-/* The next piece, of which as much is taken as there is room for. */
+/* Gives the next piece, of which the session takes as much as fits. */
 static size_t give(struct rig *r, const char *data, size_t bytes) {
     size_t room;
     void *at = session_room(&r->s, r->scratch, &room);
@@ -63,7 +63,7 @@ static size_t give(struct rig *r, const char *data, size_t bytes) {
     return bytes;
 }
 
-/* All of it, each request answered as it is whole. */
+/* Gives all data; answers each request when it is complete. */
 static void take(struct rig *r, const char *data, size_t bytes, size_t piece) {
     while (bytes) {
         size_t n = give(r, data, bytes < piece ? bytes : piece);
@@ -81,7 +81,8 @@ static void take(struct rig *r, const char *data, size_t bytes, size_t piece) {
             if (next == SESSION_WHOLE) session_answered(&r->s, false);
         }
         cr_assert_eq(session_keep(&r->s), 0);
-        memset(r->scratch, '#', sizeof(r->scratch)); /* it is somebody else's now */
+        /* the buffer now belongs to another connection */
+        memset(r->scratch, '#', sizeof(r->scratch));
     }
 }
 
@@ -178,7 +179,7 @@ Test(front_session, nothing_is_kept_where_nothing_is_there) {
     finish(r);
 }
 
-/* "GET / HTTP/1.1", with a header that makes it `bytes` long. */
+/* "GET / HTTP/1.1", with a header that makes the head `bytes` long. */
 static char *long_head(size_t bytes) {
     char *text = malloc(bytes + 1);
     static const char begin[] = "GET /a HTTP/1.1\r\nHost: x\r\nX: ", end[] = "\r\n\r\n";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A request that says what the one before said: the same as if it were parsed, and only then.
+ * A request whose JSON equals the previous one's: it gives the same as if it were parsed, and only
+ * equal ones are taken over.
  */
 #include "daemon/serve/infer/again.h"
 
@@ -32,7 +33,7 @@ static const char data[] = "\1\0\0\0\2\0\0\0\3\0\0\0abc";
 static const char other_data[] = "\7\0\0\0\x9\0\0\0\3\0\0\0xyz";
 #define DATA_BYTES 15
 
-/* A body of its own, to be freed behind the request. */
+/* A new body, to be freed after the request. */
 static struct request_body body_of(const char *json, const char *rest, size_t bytes) {
     size_t head = strlen(json);
     char *b = malloc(head + bytes);
@@ -50,7 +51,7 @@ static void parse(struct request *r, const struct request_body *body) {
     cr_assert_eq(request_bind(r, &model, versions[1], &why), 0, "%s", why.text);
 }
 
-/* After a request of that JSON. */
+/* State after a request with this JSON. */
 static struct again after(const char *json, const char *rest, size_t bytes) {
     struct request_body body = body_of(json, rest, bytes);
     struct again a = {0};
@@ -82,7 +83,7 @@ static void expect_same(const struct request *r, const struct request *as) {
 }
 
 Test(infer_again, is_as_if_it_were_parsed) {
-    /* There first, so that the two bodies are not at one place. */
+    /* Allocated first, so that the two bodies are at different addresses. */
     struct request_body body = body_of(said, other_data, DATA_BYTES);
     struct again a = after(said, data, DATA_BYTES);
     struct request r, parsed;
@@ -136,7 +137,7 @@ Test(infer_again, only_what_is_the_same) {
     again_finish(&a);
 }
 
-/* Nothing of the second tensor is there, and behind the body no memory is. */
+/* The second tensor has no data, and no memory follows the body. */
 Test(infer_again, what_is_shorter_is_not_read_beyond_its_end) {
     struct again a = after(said, data, DATA_BYTES);
     size_t page = (size_t)sysconf(_SC_PAGESIZE), head = strlen(said), bytes = head + 8;

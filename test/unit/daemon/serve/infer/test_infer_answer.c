@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Models, requests held against them, and answers: golden bytes in both forms.
+ * Models, checks of requests against them, and answers: golden bytes in both forms.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static const struct model *const m = &models[1];
 #define A "{\"name\":\"a\",\"datatype\":\"UINT8\",\"shape\":[1,2],\"data\":[1,2]}"
 #define T "{\"name\":\"t\",\"datatype\":\"BYTES\",\"shape\":[1],\"data\":[\"x\"]}"
 
-/* A request for m with these members beside its inputs. */
+/* A request for model m with these members besides its inputs. */
 static struct request ask(const char *json) {
     struct request r;
     struct refusal why = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bodies of requests: both forms, what they may leave out, and each complaint with its words.
+ * Bodies of requests: both forms, optional parts, and the wording of each complaint.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -17,11 +17,11 @@
     "{\"name\":\"" name "\",\"datatype\":\"" type "\",\"shape\":" shape ",\"parameters\":" \
     "{\"binary_data_size\":" bytes "}}"
 
-/* *body: the caller's, to be freed after the request. */
+/* The caller frees *body after the request. */
 static int parse(struct request *r, const char *json, const char *rest, size_t rest_bytes,
                  char **body, struct refusal *why) {
     size_t head = strlen(json);
-    /* Exactly as long as it is, so that a sanitizer sees a step too far. */
+    /* A copy of exactly this size, so that a sanitizer detects reads beyond it. */
     char *b = *body = malloc(head + rest_bytes + !(head + rest_bytes));
 
     cr_assert(b);
@@ -235,7 +235,7 @@ Test(infer_request, text) {
         "nested more than 16 deep");
 }
 
-/* Keys that look like data elsewhere are left alone. */
+/* Keys that look like data in other places are left unchanged. */
 Test(infer_request, only_inputs_are_cut) {
     const char *json =
         "{\"data\":[1],\"x\":{\"inputs\":[{\"data\":[2]}]},\"outputs\":[{\"data\":[3]}]"
@@ -278,7 +278,7 @@ Test(infer_request, what_is_too_much) {
     free(large);
 }
 
-/* Data may be as long as it likes. */
+/* Data may be arbitrarily long. */
 Test(infer_request, long_data) {
     char *json = repeated("{\"inputs\":[{\"name\":\"a\",\"datatype\":\"INT8\",\"shape\":[100001],"
                           "\"data\":[0",

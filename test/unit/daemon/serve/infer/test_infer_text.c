@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * UTF-8 and JSON's strings: all that is legal reads and writes back, what is not is refused.
+ * UTF-8 and JSON strings: all valid text reads and writes back, invalid text is rejected.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensors' data between JSON and bytes: every datatype to its bounds, golden bytes, and each
+ * Tensor data between JSON and bytes: every datatype up to its bounds, golden bytes, and each
  * complaint.
  */
 #include <criterion/criterion.h>
@@ -19,7 +19,7 @@ static struct tensor of(enum datatype type, uint64_t elements) {
         .name = "x", .type = type, .rank = 1, .shape = {(int64_t)elements}, .elements = elements};
 }
 
-/* `json` is these bytes, and they are written as `back`. */
+/* Expects that `json` is read as these bytes, and that they are written as `back`. */
 static void expect_bytes(enum datatype type, uint64_t elements, const char *json, const void *bytes,
                          size_t size, const char *back) {
     struct tensor t = of(type, elements);
@@ -192,7 +192,7 @@ Test(infer_values, halves_round_to_even) {
     cr_expect_eq(half_pack(-65520), 0xfc00);
 }
 
-/* Integers of every width are written as by printf, also the lowest and the highest ones. */
+/* Integers of every width are written as by printf, including the lowest and the highest. */
 Test(infer_values, integers_are_written_as_printf_does) {
     for (enum datatype type = DATATYPE_UINT8; type <= DATATYPE_INT64; type++) {
         unsigned bits = 8 * (unsigned)datatype_bytes(type), unused = 64 - bits;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library of a model's program, with a salus-serve that says what the test says before the
- * program listens.
+ * The library of a model's program, with a salus-serve that the test plays before the program
+ * listens.
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "test/lib/patience.h"
 
 static int iterations;
-void salus_iteration(void); /* the shim's, as the program would find it */
+void salus_iteration(void); /* the shim's function, as the program would find it */
 void salus_iteration(void) {
     iterations++;
 }
@@ -91,8 +91,8 @@ static void open_it(void) {
 
 static const int64_t one[] = {1, 2}, two[] = {2, 2};
 
-/* Request 0 has one row of x, request 1 two; `bytes` of a row. Odd ones are files, even ones are
- * behind their message. */
+/* Request 0 has one row of x, request 1 two rows of `bytes` each. Odd requests pass files, even
+ * ones carry their data in the message. */
 static void give(uint64_t number, uint64_t bytes) {
     static char data[2][256];
     int64_t wide = (int64_t)(bytes / 4);
@@ -321,7 +321,7 @@ Test(serve_model, another_version_and_garbage) {
     salus_serve_close(s);
 }
 
-/* A batch's mappings and descriptors go with it. */
+/* A batch's mappings and descriptors are freed with it. */
 Test(serve_model, nothing_is_left) {
     int before, after;
 

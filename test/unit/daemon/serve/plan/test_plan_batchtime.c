@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * c0 and c1 of (4.3) from batches.
+ * Learning c0 and c1 of (4.3) from batches.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -53,7 +53,7 @@ Test(plan_batchtime, forgets_what_was_long_ago) {
     cr_expect_float_eq(b.c1, 0.6, 0.01);
 }
 
-/* A model whose batches are all alike says nothing of c1. */
+/* If all batches are alike, they do not determine c1. */
 Test(plan_batchtime, from_batches_of_one_kind_only_their_time_is_learnt) {
     struct batchtime b;
     batchtime_init(&b, 0, 0.5);
@@ -63,12 +63,12 @@ Test(plan_batchtime, from_batches_of_one_kind_only_their_time_is_learnt) {
     cr_expect_float_eq(b.c0_ns, 6 * MS, 1);
     batchtime_init(&b, 0, 0.5);
     for (int i = 0; i < 20; i++)
-        batchtime_add(&b, 4, 10 * MS, 10 * MS); /* less than c1 k l: no negative c0 */
+        batchtime_add(&b, 4, 10 * MS, 10 * MS); /* less than c1 k l: c0 must not become negative */
     cr_expect_eq(b.c0_ns, 0);
     cr_expect_float_eq(b.c1, 0.25, 1e-12);
 }
 
-/* Large batches that take more than their part: the line would begin below 0. */
+/* Large batches that take more than proportionally long: the line would start below 0. */
 Test(plan_batchtime, c0_is_never_below_nothing) {
     struct batchtime b;
     batchtime_init(&b, 0, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * e^x beside the library's, over all that scores ask for.
+ * e^x compared with the C library's, over the whole range that scores need.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -29,7 +29,7 @@ Test(plan_expo, ends_at_nothing_and_at_infinity) {
     cr_expect(isinf(expo(EXPO_MOST + 1)));
 }
 
-/* A bin of 1 us at b = 1e-6 a ms: e^x - 1 is x there, where a subtraction leaves seven digits. */
+/* For a bin of 1 us at b = 1e-6 a ms, e^x - 1 is x; a subtraction would leave seven digits. */
 Test(plan_expo, less_one_keeps_its_digits_near_nothing) {
     for (double x = -1e-12; x > -600; x *= 1.001)
         expect_near(expo_less_one(x), expm1(x), x);

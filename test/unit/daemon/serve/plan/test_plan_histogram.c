@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Times alone as a distribution: bins, mean, quantiles, F, and windows that are forgotten.
+ * Times of single requests as a distribution: bins, mean, quantiles, F, and windows that expire.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -36,14 +36,14 @@ Test(plan_histogram, the_mean_is_exact_and_quantiles_are_of_what_was_seen) {
         histogram_add(h, i * MS, 0);
     cr_expect_eq(histogram_count(h), 1000);
     cr_expect_float_eq(histogram_mean(h), 500.5e6, 1e-3);
-    for (uint32_t milli = 10; milli < 1000; milli += 10) /* within a bin of it */
+    for (uint32_t milli = 10; milli < 1000; milli += 10) /* within a bin of the true value */
         cr_expect_leq(fabs((double)histogram_quantile(h, milli) - milli * 1e6),
                       0.033 * milli * 1e6);
     cr_expect_eq(histogram_quantile(h, 1000), 1000 * MS);
     free(h);
 }
 
-/* All alike: no quantile may be another one, although a bin is wider. */
+/* All samples are equal: no quantile may differ, although a bin is wider. */
 Test(plan_histogram, a_constant_is_that_constant) {
     struct histogram *h = make(0);
     for (int i = 0; i < 10; i++)
@@ -86,7 +86,7 @@ Test(plan_histogram, a_window_is_forgotten_when_the_one_after_it_ends) {
     free(h);
 }
 
-/* Otherwise an application that sends little would be known by a handful. */
+/* Otherwise an application with few requests would be judged by a handful of samples. */
 Test(plan_histogram, nothing_is_forgotten_for_too_few) {
     struct histogram *h = make(100);
     for (uint32_t i = 0; i < HISTOGRAM_ENOUGH; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A line by key and by time beside a search over all.
+ * A queue ordered by key and by time, compared with a search over all its entries.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ Test(plan_lineup, the_first_and_the_late_are_those_of_a_search) {
     lineup_finish(&l);
 }
 
-/* A request is late after its moment, not at it, and whoever waits for that is woken then. */
+/* A request is late after its deadline, not at it, and the scheduler's timer fires then. */
 Test(plan_lineup, it_is_late_after_its_moment) {
     struct lineup l = {0};
     cr_assert_eq(lineup_reserve(&l, 2), 0);
@@ -65,7 +65,7 @@ Test(plan_lineup, it_is_late_after_its_moment) {
     cr_expect_eq(lineup_late(&l, 101), 1);
     cr_expect_eq(lineup_wake(&l), 101);
     lineup_remove(&l, 1);
-    lineup_remove(&l, 1); /* nobody is there: no matter */
+    lineup_remove(&l, 1); /* removing an absent entry has no effect */
     cr_expect_eq(lineup_wake(&l), UINT64_MAX);
     lineup_finish(&l);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The longest of several requests: the thesis's (4.6) and (4.8) by other ways than the product, and
- * draws at random.
+ * The maximum of several requests: the thesis's (4.6) and (4.8) computed in other ways than by the
+ * product, and compared with random draws.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 static double rows[MOST][ROW];
 
-/* Uniform between two edges. */
+/* A uniform distribution between two edges. */
 static void fill_uniform(double *cdf, uint32_t from, uint32_t to) {
     double begin = (double)histogram_edge(from), end = (double)histogram_edge(to);
     for (uint32_t i = 0; i < ROW; i++) {
@@ -31,7 +31,7 @@ static double draw(void) {
     return ((double)(seed >> 11) + 0.5) * 0x1p-53;
 }
 
-/* Any F: a random walk upwards between two edges. */
+/* Any F: a random increasing sequence between two edges. */
 static void fill_random(double *cdf) {
     uint32_t from = 300 + (uint32_t)(draw() * 50), to = from + 10 + (uint32_t)(draw() * 100);
     memset(cdf, 0, ROW * sizeof(*cdf));
@@ -42,8 +42,8 @@ static void fill_random(double *cdf) {
         cdf[i] /= all;
 }
 
-/* (4.8) integrated: the sum over all subsets of the batch, whose density k [F^s]^(k-1) f^s
- * integrates to [F^s]^k, F^s being the mean of the F_i in s (4.7). */
+/* (4.8) integrated: the sum over all subsets s of the batch, whose density k [F^s]^(k-1) f^s
+ * integrates to [F^s]^k, where F^s is the mean of the F_i in s (4.7). */
 static double sum_over_subsets(uint32_t k, uint32_t at) {
     double sum = 0, factorial = 1;
     for (uint32_t i = 2; i <= k; i++)
@@ -79,7 +79,7 @@ Test(plan_maximum, of_different_ones_is_the_sum_over_all_subsets) { /* (4.8) */
     }
 }
 
-/* The largest of k that are uniform in [a, b] is at a + (b - a) k / (k + 1) on average. */
+/* The largest of k samples that are uniform in [a, b] is a + (b - a) k / (k + 1) on average. */
 Test(plan_maximum, its_mean_is_that_of_an_order_statistic) {
     double begin = (double)histogram_edge(320), end = (double)histogram_edge(400);
     fill_uniform(rows[0], 320, 400);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The expected times of batches, computed from times alone.
+ * The expected times of batches, computed from times of single requests.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "daemon/serve/plan/outlook/outlook.h"
 
 #define MS 1000000ull
-#define BIN 0.033 /* how wide one is at most, of its time */
+#define BIN 0.033 /* largest width of a bin, relative to its time */
 
 static struct plan_config config(uint32_t apps) {
     return (struct plan_config){.sizes = {1, 2, 8},
@@ -38,8 +38,8 @@ Test(plan_outlook, before_anything_was_seen_it_is_what_is_assumed) {
     outlook_finish(&o);
 }
 
-/* 10 ms and 30 ms, as likely. Alone 20 on average; the longest of two is 10 once in four times, 25
- * on average; of eight 10 once in 256 times. */
+/* 10 ms and 30 ms, equally likely. A single request takes 20 on average. The longest of two is
+ * 10 in one of four cases, 25 on average; the longest of eight is 10 in one of 256 cases. */
 Test(plan_outlook, the_longest_of_a_batch_is_expected_not_the_mean) {
     struct plan_config c = config(1);
     struct outlook o;
@@ -57,8 +57,8 @@ Test(plan_outlook, the_longest_of_a_batch_is_expected_not_the_mean) {
     outlook_finish(&o);
 }
 
-/* All applications with samples count the same, however many samples each has (thesis, section
- * 5.2); the third has none. */
+/* All applications with samples have equal weight, however many samples each has (thesis,
+ * section 5.2); the third has none. */
 Test(plan_outlook, applications_are_mixed_equally) {
     struct plan_config c = config(3);
     struct outlook o;
@@ -90,8 +90,8 @@ Test(plan_outlook, with_own_a_request_is_of_its_own_application) {
     outlook_finish(&o);
 }
 
-/* (4.9): the shape is in times of the batch. A request with more time left than any batch takes has
- * the first form of all bins, one with less than the shortest has nothing. */
+/* (4.9): the shape uses times of the batch. A request with more time left than any batch takes
+ * has the first form for all bins; one with less than the shortest has none. */
 Test(plan_outlook, the_shape_is_that_of_the_batch) {
     static struct score_piece pieces[OUTLOOK_PIECES];
     struct plan_config c = config(1);
@@ -129,7 +129,7 @@ Test(plan_outlook, it_is_made_anew_when_there_is_twice_as_much_or_it_is_time) {
     outlook_finish(&o);
 }
 
-/* Batches whose longest request is not known: what is expected of it stands for it. */
+/* For batches whose longest request is unknown, its expectation is used. */
 Test(plan_outlook, c0_and_c1_are_learnt_from_batches_alone) {
     struct plan_config c = config(1);
     struct outlook o;

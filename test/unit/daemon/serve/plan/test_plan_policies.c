@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each policy does that the others do not, as timed traces. A request alone takes 10 or 30 ms,
- * as often (within a bin of 3 %); a batch of k takes k times its longest.
+ * The particular behaviour of each policy, as timed traces. A single request takes 10 or 30 ms,
+ * equally often (within a bin of 3 %); a batch of k takes k times its longest.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static struct plan *make(struct plan_config c) {
     cr_assert_eq(plan_create(&p, &c, NULL, 0), 0);
     plantrace_learn(p, 0, 10 * MS, 1);
     plantrace_learn(p, 1, 30 * MS, 1);
-    plantrace_learn(p, 0, 10 * MS, 1); /* more than twice one: made use of */
+    plantrace_learn(p, 0, 10 * MS, 1); /* more than twice the time of one, and therefore used */
     return p;
 }
 
@@ -36,10 +36,10 @@ static void expect(struct plan_config c, const char *script, const char *trace) 
     plan_destroy(p);
 }
 
-/* ---- edf: a batch takes its 0.99 quantile, 30 ms a request ------------------------------------
- */
+/* ---- edf: estimates a batch by its 0.99 quantile, 30 ms a request
+ * ----------------------------- */
 
-/* Four would take 115 ms on average, 122 at most: the first has 117. */
+/* Four requests would take 115 ms on average, 122 at most: the first one has 117. */
 Test(plan_policies, edf_serves_by_deadline_what_its_tail_allows) {
     expect(config("edf"), "@0 +1<400 +2<300 +3<200 +4<118\n@1 w0\n@50 w0=49\n",
            "@0 arm 87.6018\n@1 w0:4,3 arm 269.602\n@50 w0:2,1\n");
@@ -50,11 +50,12 @@ Test(plan_policies, edf_gives_up_what_its_tail_does_not_allow) {
            "@1 1 late arm 9.60178\n@9\n@10 2 late arm 269.602\n");
 }
 
-/* ---- clockwork: a batch takes its mean; 20 ms, 2 x 25 ms, 4 x 28.75 ms ------------------------
- */
+/* ---- clockwork: estimates a batch by its mean; 20 ms, 2 x 25 ms, 4 x 28.75 ms
+ * ----------------- */
 
-/* At 1 the one goes that cannot wait, to be over at 21. Whoever comes then begins after it; and
- * when four have earlier deadlines, after a batch of them, 115 ms later. */
+/* At 1 the request that cannot wait is sent, to complete at 21. A later request starts after
+ * that batch or, when four requests have earlier deadlines, after a batch of those, 115 ms
+ * later. */
 Test(plan_policies, clockwork_refuses_what_has_no_place_in_the_plan) {
     expect(config("clockwork"),
            "@0 w0\n@1 +1<500 +2<35\n@2 +3<39 +4<45\n@3 +5<140 +6<141 +7<142 +8<143 +9<170\n@4 "
@@ -62,15 +63,15 @@ Test(plan_policies, clockwork_refuses_what_has_no_place_in_the_plan) {
            "@0\n@1 w0:2 arm 479.88\n@2 3 refused arm 24.8804\n@3 8 refused\n@4 10 refused\n");
 }
 
-/* By the 0.99 quantile, 30 ms, the second has no place: 1 + 30 > 30. */
+/* By the 0.99 quantile, 30 ms, the second request is too late: 1 + 30 > 30. */
 Test(plan_policies, clockwork_may_take_a_quantile_for_its_estimate) {
     struct plan_config c = config("clockwork");
     c.point_milli = 990;
     expect(c, "@0 w0\n@1 +2<30\n", "@0\n@1 2 refused\n");
 }
 
-/* ---- nexus: a request takes the mean, 20 ms; two batches fit into the objective ---------------
- */
+/* ---- nexus: estimates a request by the mean, 20 ms; two batches fit into the latency goal
+ * ----- */
 
 Test(plan_policies, nexus_takes_the_batch_of_which_two_fit) {
     expect(config("nexus"), "@0 +1<90 +2<90 +3<90 +4<90\n@1 w0\n@30 w0=29\n",
@@ -98,8 +99,8 @@ Test(plan_policies, clipper_gives_up_only_what_is_over) {
     expect(config("clipper"), "@0 +1<5 +2<50\n@5\n@6\n", "@0 arm 5\n@5\n@6 1 late arm 50\n");
 }
 
-/* ---- infer5: by the mean of requests; 20 ms, 40 ms, 80 ms (20.12 alone) -----------------------
- */
+/* ---- infer5: estimates by the mean of requests; 20 ms, 40 ms, 80 ms (20.12 alone)
+ * ------------- */
 
 static struct plan_config infer5(void) {
     struct plan_config c = config("infer5");
@@ -107,8 +108,9 @@ static struct plan_config infer5(void) {
     return c;
 }
 
-/* The batch of 1 is to be over at 20.12: 10 ms before that 2 and 3 are planned, 4 comes too late
- * for it; at 30.12 it could not begin, and it never does. 4 goes, as soon as the worker is free. */
+/* The batch of request 1 is due to complete at 20.12. 10 ms before that, 2 and 3 are planned,
+ * and 4 arrives too late for that batch. At 30.12 the batch could not begin, and it never does.
+ * 4 is sent as soon as the worker is free. */
 Test(plan_policies, infer5_loses_the_batch_behind_a_late_one) {
     expect(infer5(), "@0 w0 +1<100\n@5 +2<100 +3<100\n@11\n@12 +4<200\n@31\n@40 w0=40\n",
            "@0 w0:1\n@5 arm 10.1196\n@11 arm 30.1196\n@12\n@31 2 late 3 late arm 200\n"
@@ -120,21 +122,21 @@ Test(plan_policies, infer5_begins_what_is_not_too_late) {
            "@0 w0:1\n@5 arm 10.1196\n@11 arm 30.1196\n@30 w0:2,3\n");
 }
 
-/* 1 could go alone, and is in nobody's way only when it is dropped. */
+/* Request 1 could run alone; it is dropped because it would delay the larger batch. */
 Test(plan_policies, infer5_drops_whom_the_larger_batch_cannot_keep) {
     expect(infer5(), "@0 +1<30 +2<200 +3<200 +4<200 +5<200\n@1 w0\n",
            "@0 arm 30\n@1 1 late w0:2,3,4,5\n");
 }
 
-/* After one of 60 ms a batch of one takes 60, also when the next took 5: whoever has 50 is not
- * served. */
+/* After a batch of one took 60 ms, the estimate is 60, even when the next one took 5: a request
+ * with 50 ms left is not served. */
 Test(plan_policies, infer5_goes_by_the_longest_of_the_latest_ten) {
     struct plan_config c = config("infer5");
     const char *script = "@0 w0 +1<100\n@60 w0=60\n@70 +2<120\n@80 +3<200\n@85 w0=5\n@90 +4<140\n";
     expect(c, script, "@0 w0:1\n@60\n@70 2 late\n@80 w0:3\n@85\n@90 4 late\n");
 }
 
-/* All three wait again, and a batch of the first two begins at once. */
+/* All three requests wait again, and a batch of the first two starts at once. */
 Test(plan_policies, infer5_plans_for_nobody_who_is_gone) {
     expect(infer5(), "@0 w0 +1<100\n@5 +2<100 +3<100\n@11\n@12 w0! w1\n",
            "@0 w0:1\n@5 arm 10.1196\n@11 arm 30.1196\n@12 w1:1,2 arm 42.2391\n");
@@ -150,8 +152,8 @@ Test(plan_policies, infer5_makes_a_batch_of_what_is_left) {
 /* ---- clipper_fit ------------------------------------------------------------------------------
  */
 
-/* Five of one take 10 ms, five of two 20: a larger one is tried while the first has more time than
- * any batch took (92 of 100 ms). */
+/* Five batches of one take 10 ms, five of two take 20. A larger batch is tried while the first
+ * request has more time than any batch took (92 of 100 ms). */
 Test(plan_policies, clipper_fit_tries_a_larger_batch_after_five) {
     expect(config("clipper_fit"),
            "@0 w0 +1<100 +2<100 +3<100 +4<100 +5<100 +6<190 +7<190 +8<190 +9<190\n@10 w0=10\n@20 "
@@ -160,8 +162,8 @@ Test(plan_policies, clipper_fit_tries_a_larger_batch_after_five) {
            "@70 w0:8,9\n");
 }
 
-/* Batches of one took 10 ms, of two 20 and 40: on the line through 1 at 10 ms and 2 at 30 ms, 11.04
- * of 12 ms are a batch of 1.05, and 36.8 of 40 one of 2.3. */
+/* Batches of one took 10 ms, of two 20 and 40. On the line through 10 ms for 1 and 30 ms for 2,
+ * 11.04 of 12 ms correspond to a batch of 1.05, and 36.8 of 40 to one of 2.3. */
 Test(plan_policies, clipper_fit_goes_by_the_time_that_the_first_has_left) {
     const struct {
         uint32_t deadline;
@@ -182,7 +184,7 @@ Test(plan_policies, clipper_fit_goes_by_the_time_that_the_first_has_left) {
     }
 }
 
-/* A worker that takes anything takes nothing whose deadline is over. */
+/* A free worker starts no request after its deadline. */
 Test(plan_policies, infer5_begins_nothing_after_its_deadline) {
     struct plan_config c = infer5();
     c.grace_ns = 100 * MS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Points and milestones beside (4.2) as it is printed, and (4.1) by integration.
+ * Points and milestones compared with (4.2) as printed, and with (4.1) by integration.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -11,12 +11,13 @@
 #define BINS 5u
 #define NS_PER_MS 1e6
 
-/* Bins that touch, one that is empty, one of no width. ms. */
+/* Adjacent bins, an empty one, and one of zero width, in ms. */
 static const uint64_t edges[BINS + 1] = {10 * MS, 20 * MS, 40 * MS, 41 * MS, 41 * MS, 70 * MS};
 static const double mass[BINS] = {0.25, 0.375, 0, 0.125, 0.25};
 #define MEAN_MS (0.25 * 15 + 0.375 * 30 + 0.125 * 41 + 0.25 * 55.5)
 
-/* (4.2) with c = 1, h the density; times in ms. What has no width is what a narrow bin becomes. */
+/* (4.2) with c = 1, h the density; times in ms. A bin of zero width is the limit of a narrow
+ * bin. */
 static double printed(double b, double deadline, double t) {
     double p = 0;
     for (uint32_t i = 0; i < BINS; i++) {
@@ -63,7 +64,7 @@ Test(plan_score, is_what_is_printed_whatever_b_and_the_base) {
     }
 }
 
-/* One bin of [10, 20] ms, b = 0.1, E[L] = 15, D = 100: worked out by hand. */
+/* One bin of [10, 20] ms, b = 0.1, E[L] = 15, D = 100: computed by hand. */
 Test(plan_score, one_bin_by_hand) {
     struct score_piece room[3];
     struct score_shape s = {.pieces = room};
@@ -74,11 +75,11 @@ Test(plan_score, one_bin_by_hand) {
     cr_expect_float_eq(value(&s, &c, 100 * MS, 70 * MS), 0.0155029, 1e-7);
     /* t = 85, the second form: (1 - e e^-10 e^8.5) / 15 */
     cr_expect_float_eq(value(&s, &c, 100 * MS, 85 * MS), 0.0262313, 1e-7);
-    /* t = 90 = D - l1: nothing can be gained any more */
+    /* t = 90 = D - l1: sending has no value any more */
     cr_expect_eq(value(&s, &c, 100 * MS, 90 * MS), 0);
 }
 
-/* Milestones are where a bin changes its form, and nowhere else: until then the point stays. */
+/* Milestones are the times when a bin changes its form: until then the point stays the same. */
 Test(plan_score, a_point_stays_until_its_milestone) {
     struct score_shape s = make(1e-4);
     struct score_clock c = {1e-4 / NS_PER_MS, 0};
@@ -110,7 +111,7 @@ static double cost(double b, double left_ms, bool delayed) {
     return missed;
 }
 
-/* (4.1) by integration, over bins of different widths: how wide a bin is must not count. */
+/* (4.1) by integration, over bins of different widths: a bin's width must not matter. */
 Test(plan_score, follows_from_the_cost_of_delay) {
     for (double b = 1e-3; b < 0.11; b *= 10) {
         struct score_shape s = make(b);
@@ -123,7 +124,7 @@ Test(plan_score, follows_from_the_cost_of_delay) {
     }
 }
 
-/* Values that overflow in the form of (4.2): b l of 7,000, and deadlines far away. */
+/* Values that overflow in the form of (4.2): b l of 7,000, and distant deadlines. */
 Test(plan_score, nothing_overflows) {
     struct score_piece room[5];
     struct score_shape s = {.pieces = room};

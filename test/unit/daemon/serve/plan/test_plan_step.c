@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The step as timed traces: what every policy shares. Batches take 10 ms and 10 ms a request unless
- * said (c0 and c1 k l): a request alone takes 10 ms, which is known to a bin, [9.961, 10.224),
- * whose 0.99 quantile is 10.221 ms.
+ * The step as timed traces: the behaviour that all policies share. Batches take 10 ms and 10 ms a
+ * request unless stated otherwise (c0 and c1 k l). A single request takes 10 ms, known to within a
+ * bin, [9.961, 10.224), whose 0.99 quantile is 10.221 ms.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -88,8 +88,7 @@ Test(plan_step, time_never_goes_back) {
            "@500 7 late arm 979.779\n@1 9 late w0:8\n");
 }
 
-/* 30 ms, not 10, is what a request takes: of the bin [29.884, 30.409) the 0.99 quantile, the mean.
- */
+/* A request takes 30 ms, not 10: the mean of the bin [29.884, 30.409) at the 0.99 quantile. */
 Test(plan_step, what_is_learnt_is_used_of_those_who_wait) {
     const char script[] = "@0 +7<1000 +8<1040\n@1 a0=30 a1=30\n@970\n";
     expect("edf", script, "@0 arm 979.779\n@1 arm 959.597\n@970 7 late arm 999.597\n");
@@ -98,7 +97,7 @@ Test(plan_step, what_is_learnt_is_used_of_those_who_wait) {
     expect("nexus", script, "@0 arm 1000\n@1\n@970\n");
 }
 
-/* The time of a single request is learnt from batches too, where they report it. */
+/* The time of a single request is also learned from batches that report it. */
 Test(plan_step, batches_teach_what_requests_take) {
     struct plan *p = make("edf");
     struct plan_view v;
@@ -123,15 +122,15 @@ static void expect_trials(const char *policy, const char *script, const char *tr
     plan_destroy(p);
 }
 
-/* 10 ms are assumed before anything was seen: who has 8 would be late for ever. */
+/* 10 ms are assumed before any sample: a request with 8 ms would be late for ever. */
 Test(plan_step, one_that_would_be_late_is_tried_and_teaches) {
     for (uint32_t i = 0; plan_policy_name(i); i++)
         expect_trials(plan_policy_name(i), "@0 w0\n@1 +1<9\n@2 w0=1:1\n@3 +2<11\n@4 w0=1:1\n",
                       "@0\n@1 w0:1\n@2\n@3 w0:2\n@4\n");
 }
 
-/* One application had a bad sample, so the other one is tried once a second. That happens only when
- * no request that can be in time needs the worker, and never on a worker that has a batch. */
+/* One application had a bad sample, so the other one is tried once a second: only when no
+ * request that can be in time needs the worker, and never on a busy worker. */
 Test(plan_step, trials_are_few) {
     static const char script[] = "@0 w0 a1=10000\n@1 +1<1001\n@2 w0=5:5\n@3 +2<1003\n"
                                  "@1500 +3<2500 +4<90000\n@1505 w0=5:5\n@1510 +5<1510\n"

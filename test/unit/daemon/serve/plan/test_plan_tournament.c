@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first point against a search over all points, while points come, go and change and x grows.
+ * The first point compared with a search over all points, while points come, go and change and x
+ * grows.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -19,7 +20,7 @@ struct world {
     uint32_t count, reformed;
     uint64_t seed;
     double growth; /* most growth of x in a step */
-    bool still;    /* points stay until they go */
+    bool still;    /* points stay unchanged until they are removed */
 };
 
 static double draw(struct world *w) {
@@ -57,7 +58,7 @@ static double best_of(const struct world *w) {
     return best;
 }
 
-/* Ties aside: what is first is worth as much as the best. */
+/* Except for ties, the first point's value equals the best. */
 static void expect_first(const struct world *w) {
     uint32_t first = tournament_first(&w->t);
     cr_assert_eq(first == TOURNAMENT_NONE, w->count == 0);
@@ -93,7 +94,7 @@ static uint32_t run_world(double growth, bool still) {
             tournament_advance(&w->t, w->t.x * (draw(w) < 0.9 ? 1 + w->growth * draw(w) : 1),
                                reform, w);
         if (w->t.x > 1e3 && still) tournament_rebuild(&w->t, 0.001, reform, w);
-        if (w->t.x > 1e100) tournament_rebuild(&w->t, 1, reform, w); /* the base is moved */
+        if (w->t.x > 1e100) tournament_rebuild(&w->t, 1, reform, w); /* moves the base */
         expect_first(w);
         if (i % 64 == 0) cr_assert_null(tournament_check(&w->t), "%s", tournament_check(&w->t));
     }
@@ -107,7 +108,7 @@ Test(plan_tournament, the_first_is_the_best_of_all_at_every_step) {
     cr_expect_gt(run_world(0.01, false), STEPS / 10);
 }
 
-/* A new search happens only when one point passes another. */
+/* A new search is needed only when one point overtakes another. */
 Test(plan_tournament, so_it_is_among_points_that_stay) {
     run_world(0.001, true);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The front in its loop, with its client in the same thread. Answers come at every place of a turn;
- * every allocation that the front makes for a connection fails once: its client is answered 503, or
- * its connection is closed; nothing is kept, and the next one is served.
+ * The HTTP front in its loop, with its client in the same thread. Answers come at every point of a
+ * turn of the loop. Every allocation that the front makes for a connection fails once: its client
+ * gets a 503, or its connection is closed; nothing leaks, and the next connection is served.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "daemon/serve/http/front_parts.h"
 #include "daemon/serve/http/front_reply.h"
 
-/* Links with --wrap: what the front calls. 0: none fails. */
+/* Wraps the front's allocations (--wrap). 0: none fails. */
 static int fail_in, failed;
 
 void *__real_malloc(size_t bytes);
@@ -48,8 +48,8 @@ void *__wrap_realloc(void *old, size_t bytes) {
     return fails() ? NULL : __real_realloc(old, bytes);
 }
 
-/* ---- a model that gives back what it gets, at once or when it is told to -----------------------
- */
+/* ---- a model that returns its input, at once or on request
+ * -------------------------------------- */
 
 static uv_loop_t loop;
 static struct front *front;
@@ -136,8 +136,8 @@ static int dial(void) {
     return fd;
 }
 
-/* Three requests in five pieces, of which the third comes with the next one's first bytes. Answers
- * of 200 that came; any other is a 503. */
+/* Sends three requests in five pieces; the third piece also has the next request's first bytes.
+ * Returns the number of answers with status 200; any other is a 503. */
 static int ask(void) {
     static const char *const pieces[] = {
         "POST /v2/models/m/infer HTTP/1.1\r\nHo",
@@ -204,7 +204,7 @@ Test(front_loop, and_where_the_answer_comes_later) {
     every_allocation(true);
 }
 
-/* Several connections for which there is none, at once. */
+/* Several connections at once, beyond the limit. */
 Test(front_loop, connections_are_turned_away) {
     struct front_config config = {.limits = front_default_limits(), .ops = &ops};
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -249,8 +249,8 @@ static size_t answers_in(int fd) {
     return count;
 }
 
-/* Two requests of one connection answered in one turn of the loop: the second one's bytes come
- * between, and a third one's behind them. */
+/* Two requests of one connection are answered in one turn of the loop: the second one's bytes
+ * arrive in between, and a third one's after them. */
 Test(front_loop, two_answers_in_a_turn) {
     static const char one[] =
         "POST /v2/models/m/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 69\r\n\r\n"
@@ -265,7 +265,7 @@ Test(front_loop, two_answers_in_a_turn) {
     cr_assert_eq(front_create(&front, &loop, &config, why, sizeof(why)), 0, "%s", why);
     int fd = dial();
     send(fd, one, strlen(one), MSG_NOSIGNAL);
-    send(fd, "GET", 3, MSG_NOSIGNAL); /* kept behind it */
+    send(fd, "GET", 3, MSG_NOSIGNAL); /* buffered after the request */
     turn_loop();
     cr_assert_not_null(waits);
     send(fd, " /v2 HTTP/1.1\r\nHost: x\r\n\r\n", strlen(" /v2 HTTP/1.1\r\nHost: x\r\n\r\n"),
@@ -277,7 +277,8 @@ Test(front_loop, two_answers_in_a_turn) {
     uv_check_init(&loop, &check);
     uv_prepare_start(&prepare, on_prepare);
     uv_check_start(&check, on_check);
-    uv_run(&loop, UV_RUN_NOWAIT); /* the first is answered, the other ones are read, the third is */
+    /* the first is answered, the others are read, the third is answered */
+    uv_run(&loop, UV_RUN_NOWAIT);
     turn_loop();
     cr_expect_eq(answers_in(fd), 4);
     close(fd);
@@ -288,8 +289,8 @@ Test(front_loop, two_answers_in_a_turn) {
     cr_expect(stopped);
 }
 
-/* ---- one that is gone, beside others -----------------------------------------------------------
- */
+/* ---- a client that is gone, beside others
+ * ------------------------------------------------------ */
 
 #define CLIENTS 4
 
@@ -315,8 +316,8 @@ static void gone_all(void *arg, struct front_reply *reply) {
 static const struct front_ops ops_all = {
     .version = "0", .models = list_models, .ready = is_ready, .infer = infer_all, .gone = gone_all};
 
-/* Requests with so much behind them that their sockets are not read any more, so that only a look
- * finds who hung up. All but the last do. */
+/* Requests with so much pipelined data behind them that their sockets are no longer read, so
+ * that only a check finds clients that hung up. All but the last do. */
 static void gone_beside_others(const char *connection) {
     static char behind[2 * HEAD_MAX_BYTES];
     struct front_config config = {.limits = front_default_limits(), .ops = &ops_all};
@@ -328,7 +329,7 @@ static void gone_beside_others(const char *connection) {
              "POST /v2/models/m/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 69\r\n%s\r\n"
              "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"UINT8\",\"shape\":[2],\"data\":[1,2]}]}",
              connection);
-    signal(SIGPIPE, SIG_IGN); /* as salus-serve has it */
+    signal(SIGPIPE, SIG_IGN); /* as in salus-serve */
     uv_loop_init(&loop);
     cr_assert_eq(front_create(&front, &loop, &config, why, sizeof(why)), 0, "%s", why);
     for (int i = 0; i < CLIENTS; i++) {
@@ -363,7 +364,7 @@ Test(front_loop, one_is_gone_and_others_are_answered_and_closed, .timeout = 20) 
 /* ---- a socket that is full ---------------------------------------------------------------------
  */
 
-/* The answer goes, and then others' bytes, until there is no room for more. */
+/* Sends the answer, and then other bytes, until the socket is full. */
 static void on_prepare_fill(uv_prepare_t *p) {
     static const char zeros[1024];
     uv_os_fd_t fd;
@@ -385,7 +386,7 @@ static int drain(int fd, const char *status) {
         char *from = text + kept;
         ssize_t n = recv(fd, from, sizeof(text) - 1 - kept, MSG_DONTWAIT);
         if (n == 0) break;
-        for (ssize_t k = 0; k < n; k++) /* without the zeros, of which there may be many */
+        for (ssize_t k = 0; k < n; k++) /* skips zeros, of which there may be many */
             if (from[k]) text[kept++] = from[k];
         turn_loop();
     }
@@ -395,8 +396,8 @@ static int drain(int fd, const char *status) {
     return count;
 }
 
-/* An answer, and in the same turn the next head, which is refused at once, with a socket that has
- * no room for that. The head behind it is nobody's. */
+/* An answer and, in the same turn, the next request's head, which is refused at once while the
+ * socket is full. The head after it is not read. */
 Test(front_loop, a_refusal_that_waits_is_not_overwritten, .timeout = 60) {
     static const char request[] =
         "POST /v2/models/m/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 69\r\n\r\n"
@@ -417,7 +418,7 @@ Test(front_loop, a_refusal_that_waits_is_not_overwritten, .timeout = 60) {
     int fd = dial();
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     send(fd, request, strlen(request), MSG_NOSIGNAL);
-    send(fd, "POST", 4, MSG_NOSIGNAL); /* kept behind it */
+    send(fd, "POST", 4, MSG_NOSIGNAL); /* buffered after the request */
     turn_loop();
     cr_assert_not_null(waits);
     send(fd, next, strlen(next), MSG_NOSIGNAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every allocation that the scheduler makes fails once, under every policy: the call says so and
- * nothing has changed; the same call again does what it would have done.
+ * Every allocation of the scheduler fails once, under every policy: the call reports it and nothing
+ * has changed; the same call again gives the normal result.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #define MS 1000000ull
 #define REQUESTS 100u
 
-/* Links with --wrap: what the scheduler calls. 0: none fails. */
+/* Wraps the scheduler's allocations (--wrap). 0: none fails. */
 static int fail_in, failed;
 
 void *__real_malloc(size_t bytes);
@@ -44,7 +44,8 @@ static int create(struct plan **p, const char *policy) {
     return plan_create(p, &(struct plan_config){.policy = policy, .apps = 2, .own = true}, NULL, 0);
 }
 
-/* A step of one event; with `trial` the n-th allocation fails first. How often one did. */
+/* A step of one event; with `trial` the n-th allocation fails first. Returns how often one
+ * failed. */
 static int step(struct plan *p, uint64_t now_ns, const struct plan_event *e, int trial,
                 struct plan_actions *out) {
     struct plan_view before, after;
@@ -84,7 +85,7 @@ Test(plan_memory, to_create_one_fails_cleanly) {
     }
 }
 
-/* Two of the same, of which one has every failure: their answers are the same. */
+/* Two equal schedulers, one of which has every failure: their answers are the same. */
 Test(plan_memory, a_step_fails_and_is_made_again) {
     for (uint32_t i = 0; plan_policy_name(i); i++) {
         struct plan *p, *q;

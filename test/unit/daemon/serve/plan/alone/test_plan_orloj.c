@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Orloj: the thesis's toy example (Fig. 4.6), the order of batch sizes, and every batch of a random
- * world beside a search by (4.2) as it is printed.
+ * world compared with a search by (4.2) as printed.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -33,8 +33,8 @@ static struct plan *make(struct plan_config c) {
 /* ---- the toy example --------------------------------------------------------------------------
  */
 
-/* Fig. 4.6: two distributions of one mean, 30 ms. The first is mostly that, the second early or
- * late; batches of 2, c0 = 0, c1 k = 1. */
+/* Fig. 4.6: two distributions with the same mean, 30 ms. The first is mostly 30 ms, the second
+ * early or late; batches of 2, c0 = 0, c1 k = 1. */
 static void learn_toy(struct plan *p) {
     plantrace_learn(p, 0, 20 * MS, 1);
     plantrace_learn(p, 0, 30 * MS, 8);
@@ -44,8 +44,8 @@ static void learn_toy(struct plan *p) {
     outlook_refresh(&p->st.outlook, 0);
 }
 
-/* (4.6b): the longest of one of each is never 10 ms, 20 with 0.1 0.5, 30 with 0.8 0.5, 40 with
- * 0.1 0.5, 50 with 0.5: on average 41 ms, which is above both. */
+/* (4.6b): the longer of one of each is never 10 ms, 20 with 0.1 0.5, 30 with 0.8 0.5, 40 with
+ * 0.1 0.5, 50 with 0.5: 41 ms on average, which is above both means. */
 Test(plan_orloj, toy_the_batch_is_skewed_to_the_right) {
     struct plan *p = make((struct plan_config){.c1 = 0.5});
     learn_toy(p);
@@ -62,9 +62,9 @@ Test(plan_orloj, toy_the_batch_is_skewed_to_the_right) {
     plan_destroy(p);
 }
 
-/* (4.6c): three requests, deadlines at 100, 105 and 130 ms. At first the two of the earliest
- * deadlines are the best pair; then r2, which can only be early or never, falls behind r3; at last
- * r1 is lost. */
+/* (4.6c): three requests with deadlines at 100, 105 and 130 ms. At first the two with the
+ * earliest deadlines are the best pair. Then r2, which can only be early or never, falls behind
+ * r3. At last r1 is lost. */
 static void best_pair(const struct score_shape *s, const struct score_clock *c, uint64_t now_ns,
                       uint32_t pair[2]) {
     const uint64_t deadlines[] = {100 * MS, 105 * MS, 130 * MS};
@@ -102,7 +102,8 @@ Test(plan_orloj, toy_who_is_first_changes_as_time_goes_on) {
 /* ---- the order of batch sizes -----------------------------------------------------------------
  */
 
-/* 10 ms a request. At 1 the first can wait for a batch of one alone, all others for the largest. */
+/* 10 ms a request. At 1 the first request can wait only for a batch of one, all others for the
+ * largest size. */
 static const char urgent[] = "@1 w0 +1<15 +2<500 +3<500 +4<500 +5<500\n";
 
 Test(plan_orloj, the_largest_batch_is_taken_that_enough_can_wait_for) {
@@ -120,7 +121,7 @@ Test(plan_orloj, with_urgent_the_earliest_deadline_decides_the_size) {
     plan_destroy(p);
 }
 
-/* All can wait for all sizes: each queue has the same earliest deadline. */
+/* All requests can wait for all sizes: each queue has the same earliest deadline. */
 Test(plan_orloj, of_equal_deadlines_the_largest_size_is_taken) {
     struct plan *p = make((struct plan_config){.urgent = true});
     plantrace_expect(p, "@0 +1<500 +2<500 +3<500 +4<500 +5<500\n@1 w0\n",
@@ -128,7 +129,8 @@ Test(plan_orloj, of_equal_deadlines_the_largest_size_is_taken) {
     plan_destroy(p);
 }
 
-/* Four, 40.7 ms before the deadline that they share at most; two, 20.3; one, 10.1. */
+/* Latest start before the shared deadline: 40.7 ms for a batch of four, 20.3 for two, 10.1 for
+ * one. */
 Test(plan_orloj, a_request_leaves_the_sizes_that_it_cannot_meet_and_then_times_out) {
     const struct {
         uint64_t ms;
@@ -148,8 +150,8 @@ Test(plan_orloj, a_request_leaves_the_sizes_that_it_cannot_meet_and_then_times_o
     }
 }
 
-/* ---- beside a search over all -----------------------------------------------------------------
- */
+/* ---- compared with a search over all requests
+ * ------------------------------------------------- */
 
 #define PENDING 200u
 
@@ -165,7 +167,7 @@ struct world {
     uint32_t count;
     uint64_t seed, now_ns, next_id, batches, late, sizes_seen;
     uint64_t longest_ns;
-    bool learns; /* times alone get longer on the way */
+    bool learns; /* times of single requests get longer meanwhile */
 };
 
 static uint32_t draw(struct world *w, uint32_t below) {
@@ -173,12 +175,12 @@ static uint32_t draw(struct world *w, uint32_t below) {
     return (uint32_t)((w->seed >> 33) % below);
 }
 
-/* Returns the estimate of the time when the scheduler last used what it had learnt. */
+/* Returns the estimate at the time when the scheduler last used its learned times. */
 static double batch_ms(double k, uint32_t edge) {
     return (4e6 + 0.4 * k * (double)histogram_edge(edge)) / 1e6;
 }
 
-/* (4.2) as it is printed, with h a density, over the histogram of the batch. */
+/* (4.2) as printed, with h a density, over the histogram of the batch. */
 static double printed_score(const struct world *w, uint32_t size, const struct request *r) {
     const struct outlook *o = &w->p->st.outlook;
     const struct plan_config *c = o->config;
@@ -203,7 +205,7 @@ static bool viable(const struct world *w, uint32_t size, const struct request *r
     return w->now_ns + outlook_batch_ns(&w->p->st.outlook, size, r->app) <= r->deadline_ns;
 }
 
-/* Lines 15 to 19 over all. */
+/* Lines 15 to 19 of the algorithm, over all requests. */
 static uint32_t wanted_size(const struct world *w) {
     const struct plan_config *c = &w->p->st.config;
     uint32_t best = STATE_NONE;
@@ -232,7 +234,8 @@ static uint32_t find(const struct world *w, uint64_t id) {
     return 0;
 }
 
-/* The score of the worst that was sent is no less than that of the best that could have been. */
+/* The worst request that was sent scores no less than the best one that could have been sent
+ * instead. */
 static void expect_best(struct world *w, const struct plan_action *a) {
     uint32_t size = wanted_size(w);
     cr_assert_neq(size, STATE_NONE);
@@ -271,13 +274,14 @@ static void take_actions(struct world *w, const struct plan_actions *out) {
         if (out->items[i].kind == PLAN_SEND) expect_best(w, &out->items[i]);
 }
 
-/* Longer times only: whoever could wait for a size before may not now, but never the other way. */
+/* Times get longer only: a request that could wait for a size may no longer be able to, but
+ * never the reverse. */
 static void relearn(struct world *w) {
     struct outlook *o = &w->p->st.outlook;
     for (uint32_t i = 0; i < 30; i++)
         outlook_alone(o, draw(w, 2), w->longest_ns += draw(w, 1000000), w->now_ns);
     w->p->st.now_ns = w->now_ns;
-    batchtime_init(&o->batchtime, 4e6, 0.4); /* this part ignores times learnt from batches */
+    batchtime_init(&o->batchtime, 4e6, 0.4); /* this test ignores times learned from batches */
     outlook_refresh(o, w->now_ns);
     w->p->policy->learned(&w->p->st);
 }
@@ -332,7 +336,7 @@ Test(plan_orloj, every_batch_is_the_best_by_what_is_printed) {
         run_world((struct plan_config){.b_per_ms = b}, 1, false);
 }
 
-/* The base is moved every 3 s. */
+/* The base moves every 3 s. */
 Test(plan_orloj, so_it_is_across_moves_of_the_base) {
     run_world((struct plan_config){.b_per_ms = 0.1}, 2, false);
 }
