@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * After an illegal address: what each call says, whether the process can have a context again
- * without ending, and how long that takes. */
+ * After an illegal address: what does each call return, can the process have a new context
+ * without ending, and how long does that take? */
 #include "scripts/device-probes/probe.h"
 
 static double since_ms(uint64_t begin) {
@@ -11,7 +11,7 @@ static void say(const char *what, CUresult r) {
     probe_fact(what, "%s", r ? probe_error(r) : "success");
 }
 
-/* In a context that has had its fault. */
+/* Calls each function in a context that has faulted. */
 static void what_works(CUdeviceptr p, CUfunction f, CUmemGenericAllocationHandle chunk) {
     int fd = -1;
     uint32_t word;
@@ -29,7 +29,7 @@ static void what_works(CUdeviceptr p, CUfunction f, CUmemGenericAllocationHandle
         cu.cuMemExportToShareableHandle(&fd, chunk, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 }
 
-/* Reset and begin again in the same process. */
+/* Resets the primary context and uses it again in the same process. */
 static bool again(CUdevice dev) {
     CUcontext ctx;
     CUdeviceptr p;

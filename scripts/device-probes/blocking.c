@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which calls wait for a kernel that runs? A worker's sweep must make none of those. The kernel
- * runs until the host says so, or some seconds have gone by. */
+ * Finds the calls that wait for a running kernel; the worker's loop must make none of them. The
+ * kernel runs until the host ends it, or for some seconds. */
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include "scripts/device-probes/probe.h"
 
-static double patience_ms = 400; /* PROBE_PATIENCE_MS: for a machine whose processors are busy */
+static double patience_ms = 400; /* PROBE_PATIENCE_MS sets it, for a machine with busy processors */
 static CUcontext context;
-static CUstream beside; /* the one that others do not use */
+static CUstream beside; /* a stream that the spinning kernel does not use */
 static CUdeviceptr range, spare_ptr;
 static size_t granule;
 static CUmemGenericAllocationHandle chunk, spare;
 static void *page;
 static CUmodule other;
 static const void *image =
-    probe_ptx; /* machine code, where it can be had: compiling takes long by itself */
+    probe_ptx; /* machine code where available: compiling takes long by itself */
 
 static CUresult do_nothing(void) {
     return cu.cuDeviceGet(&(CUdevice){0}, 0);
@@ -74,7 +74,7 @@ static CUresult do_launch(void) {
     return cu.cuMemsetD32Async(range + granule, 1, 64, beside);
 }
 
-/* In this order: each relies on those before it. */
+/* The calls in order: each relies on those before it. */
 static const struct {
     const char *name;
     CUresult (*call)(void);
@@ -112,10 +112,10 @@ static void *attempt_it(void *arg) {
 
 static CUfunction spin;
 static CUstream stream;
-static volatile uint32_t *flags; /* [0]: it may end; [1]: it runs */
+static volatile uint32_t *flags; /* [0]: the kernel may end; [1]: the kernel runs */
 static CUdeviceptr flags_dev;
 
-/* Begins the kernel and waits until it runs; false: it never does. */
+/* Starts the kernel and waits until it runs. Returns false when it never does. */
 static bool begin_kernel(void) {
     uint64_t begin = probe_now_ns();
     flags[0] = flags[1] = 0;
@@ -125,8 +125,8 @@ static bool begin_kernel(void) {
     return true;
 }
 
-/* While a call waits in another thread: whether work goes on beside it. Where the driver holds us
- * up, it is until the kernel ends by itself. */
+/* While a call waits in another thread, measures whether another stream makes progress. If the
+ * driver blocks this thread too, the time ends when the kernel ends by itself. */
 static void look_beside(const char *name) {
     uint64_t begin = probe_now_ns();
     CUresult r = do_launch();
@@ -137,7 +137,7 @@ static void look_beside(const char *name) {
     probe_figure((probe_now_ns() - given) / 1e3, "us", "to_be_done_beside_%s", name);
 }
 
-/* Whether the call returned while the kernel ran. */
+/* Returns true when the call returned while the kernel ran. */
 static bool returns(int call, bool *valid) {
     struct attempt a = {call, CUDA_SUCCESS, 0};
     pthread_t thread;
@@ -156,12 +156,12 @@ static bool returns(int call, bool *valid) {
     TRY(cu.cuStreamSynchronize(stream));
     probe_figure((a.done_at - asked) / 1e3, "us", "%s_us_behind_a_kernel", calls[call].name);
     if (a.result) probe_fact(calls[call].name, "%s", probe_error(a.result));
-    *valid = still; /* one that had ended says nothing */
+    *valid = still; /* a kernel that ended early proves nothing */
     if (!still) probe_fact("kernel_ended_early", "after %.0f ms", (probe_now_ns() - begin) / 1e6);
     return early;
 }
 
-/* Never given back: the code is the linker's. */
+/* Never freed: the linker owns the machine code. */
 static void compile(void) {
     CUlinkState link;
     void *cubin;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order do grids run that a kernel launches and forgets, and which error says that there
-// are too many of them? CUDA promises no order, and does not say the number. Needs -rdc=true and
-// -lcudadevrt.
+// Measures in which order fire-and-forget grids of a kernel run, and which error tells that too
+// many are pending. CUDA promises no order and documents no limit. Needs -rdc=true and -lcudadevrt.
 #include <cstdio>
 #include <cstdlib>
 
@@ -22,8 +21,8 @@ __global__ void parent(unsigned *order, unsigned *ticket, bool tail) {
     order[2 * CHILDREN] = atomicAdd(ticket, 0); // children that ran before their parent ended
 }
 
-// Of one thread: more than may wait. answers: the first error, at which launch, how many launches
-// gave one.
+// Launches, from one thread, more grids than may be pending. answers: the first error, the launch
+// that got it, and the number of launches that failed.
 __global__ void too_many(unsigned *sink, unsigned *ticket, int *answers, int launches) {
     answers[0] = answers[1] = answers[2] = 0;
     for (int n = 0; n < launches; n++) {
@@ -43,7 +42,8 @@ static bool ascending(const unsigned *order) {
     return true;
 }
 
-// How many of 20 times all children ran in the order of their launches; below 0: it failed.
+// Returns in how many of 20 rounds all children ran in the order of their launches; below 0: a call
+// failed.
 static int in_order(unsigned *order, unsigned *ticket, bool tail) {
     static unsigned host[2 * CHILDREN + 1];
     int times = 0;

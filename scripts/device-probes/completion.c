@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Three ways to learn that a stream has come so far: a word that the stream writes into registered
- * shared memory, an event that is asked, a host function. What each costs to queue, and how soon it
- * is seen. */
+ * Compares three ways to learn that a stream has reached a point: a word that the stream writes
+ * into registered shared memory, an event that is queried, and a host function. Measures the
+ * cost of queueing each and the delay until it is seen. */
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -10,7 +10,7 @@
 enum { PAGE = 1 << 16 };
 static CUfunction nothing;
 static CUstream stream;
-static volatile uint64_t *word; /* in a memfd, registered where that can be */
+static volatile uint64_t *word; /* in a memfd, registered with the driver where possible */
 static bool registered;
 static CUdeviceptr word_dev;
 static CUevent event;
@@ -49,7 +49,7 @@ static bool seen(enum way way, uint64_t n) {
     }
 }
 
-/* us from before an empty kernel's launch until its end is seen. */
+/* Measures the microseconds from before an empty kernel's launch until its end is seen. */
 static bool latency(enum way way, double *us, int rounds) {
     TRY(cu.cuStreamSynchronize(stream));
     *word = 0;
@@ -65,7 +65,7 @@ static bool latency(enum way way, double *us, int rounds) {
     return true;
 }
 
-/* ns to queue one, and ns until all were done. */
+/* Measures the nanoseconds to queue one, and the nanoseconds per one until all were done. */
 static void cost(enum way way, int count) {
     TRY(cu.cuStreamSynchronize(stream));
     uint64_t begin = probe_now_ns();
@@ -88,8 +88,7 @@ static void shared_word(void) {
         p, PAGE, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
     if (r == CUDA_SUCCESS) r = cu.cuMemHostGetDevicePointer_v2(&word_dev, p, 0);
     registered = r == CUDA_SUCCESS;
-    if (!registered) { /* the other ways, and what these would cost elsewhere, are worth knowing
-                          still */
+    if (!registered) { /* the other ways are still worth measuring */
         probe_fact("registered_memfd", "%s: the word is in pinned memory instead", probe_error(r));
         TRY(cu.cuMemHostAlloc(&p, PAGE, CU_MEMHOSTALLOC_DEVICEMAP));
         TRY(cu.cuMemHostGetDevicePointer_v2(&word_dev, p, 0));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a new worker costs before it can serve: the driver, a context, its modules. */
+ * Measures the start-up cost of a new worker: loading the driver, creating a context, loading
+ * modules. */
 #include "scripts/device-probes/probe.h"
 
 static double since_ms(uint64_t begin) {
     return (probe_now_ns() - begin) / 1e6;
 }
 
-/* PTX of `kernels` entries of some length. The caller frees it. */
+/* Returns PTX with `kernels` entries of some length. The caller frees it. */
 static char *many_kernels(int kernels) {
     size_t room = 256 + (size_t)kernels * 900, used;
     char *text = malloc(room);
@@ -24,7 +25,7 @@ static char *many_kernels(int kernels) {
     return text;
 }
 
-/* ms; 0: it cannot be loaded. */
+/* Returns the milliseconds of loading the image; 0: it cannot be loaded. */
 static double load(const void *image, const char *last) {
     CUmodule m;
     CUfunction f;
@@ -40,7 +41,7 @@ static double load(const void *image, const char *last) {
     return took;
 }
 
-/* PTX as text, compiled by the driver; then the machine code that comes of it, which is what a new
+/* Loads PTX that the driver compiles, then the machine code made from it, which is what a new
  * worker has. */
 static void modules(int kernels) {
     char *text = many_kernels(kernels), last[16];
@@ -63,7 +64,7 @@ static void modules(int kernels) {
     free(text);
 }
 
-/* A context made, used and destroyed again, in a process that has one already. */
+/* Makes, uses and destroys a context in a process that has one already. */
 static void contexts(CUdevice dev) {
     double made[5], destroyed[5];
     for (int i = 0; i < 5; i++) {

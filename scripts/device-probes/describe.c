@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the device's driver say of it? Everything that proto/cuda/description.h holds, and what
-// else jobs ask of a device, as JSON: a real GPU's answers, written down once, can be compared with
-// the software GPU's and with what a job is shown under Salus.
+// Prints, as JSON, what the driver tells about a device: everything in proto/cuda/description.h and
+// what else jobs ask of a device. A real GPU's answers, recorded once, can be compared with those
+// of the software GPU and with those that a job gets under Salus.
 //
 //   cc -I. -o describe scripts/device-probes/describe.c -ldl && ./describe >h200.json
 //
@@ -16,14 +16,15 @@
 #include "proto/cuda/description.h"
 
 static void *driver;
-static const char *between = ""; // what goes before the next member
+static const char *between = ""; // written before the next member
 static CUdevice device;
 
 static void *find(const char *name) {
     return dlsym(driver, name);
 }
 
-// Calls `name` with these arguments; its result, or CUDA_ERROR_NOT_FOUND where the driver has none.
+// Calls `name` with these arguments. Gives its result, or CUDA_ERROR_NOT_FOUND when the driver
+// lacks the function.
 #define CALL(name, type, ...)                             \
     __extension__({                                       \
         CUresult(*f) type = (CUresult(*) type)find(name); \
@@ -79,7 +80,7 @@ static void say_bytes(const char *name, const unsigned char *b, size_t n) {
     say_text(name, hex);
 }
 
-// ---- what it is ---------------------------------------------------------------------------------
+// ---- attributes --------------------------------------------------------------------------------
 
 static const char *attribute_name(unsigned n, char *room, size_t bytes) {
     switch (n) {
@@ -88,7 +89,7 @@ static const char *attribute_name(unsigned n, char *room, size_t bytes) {
         CUDA_DEVICE_ATTRIBUTES(X)
 #undef X
     }
-    snprintf(room, bytes, "%u", n); // newer than these files
+    snprintf(room, bytes, "%u", n); // an attribute newer than these headers
     return room;
 }
 
@@ -127,7 +128,7 @@ static void identity(void) {
     say_number("memory_bytes", (long long)bytes);
 }
 
-// One row of as many elements of 1, 2, 4, 8 and 16 bytes.
+// Describes a row of this many elements of 1, 2, 4, 8 and 16 bytes.
 static void widths(void) {
     static const struct {
         int format;
@@ -147,7 +148,7 @@ static void widths(void) {
     putchar(']');
 }
 
-// ---- what a context says ------------------------------------------------------------------------
+// ---- answers of a context ----------------------------------------------------------------------
 
 static const char *const limit_names[] = {
 #define X(name, number) [number] = #name,
@@ -217,7 +218,7 @@ static void of_context(void) {
     CALL("cuDevicePrimaryCtxRelease_v2", (CUdevice), device);
 }
 
-// ---- what else is asked -------------------------------------------------------------------------
+// ---- other answers -----------------------------------------------------------------------------
 
 static void properties(void) {
     CUdevprop p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the device says of itself: every attribute by number, so that the software GPU can be told
- * to say the same. */
+ * Prints every attribute of the device by number, so that the software GPU can be given the same
+ * values. */
 #include "scripts/device-probes/probe.h"
 
 int main(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A kernel without an end, and its process is killed: when is the process gone, when is the device
- * of use to others? */
+ * Kills a process whose kernel never ends. Measures when the process is gone and when other
+ * processes can use the device. */
 #include <signal.h>
 
 #include "scripts/device-probes/probe.h"
@@ -13,10 +13,10 @@ static void endless(int peer, void *arg) {
     LAUNCH(probe_function(probe_module(), "endless"), 512, 256, NULL, p);
     probe_tell(peer, 1);
     cu.cuCtxSynchronize();
-    _exit(7); /* it ended, which it cannot */
+    _exit(7); /* not reached: the kernel cannot end */
 }
 
-/* A small kernel each time it is told to, until it is told 0. */
+/* Runs a small kernel for each nonzero word from the parent; ends at 0. */
 static void other(int peer, void *arg) {
     CUdeviceptr p;
     probe_driver_open();
@@ -30,7 +30,7 @@ static void other(int peer, void *arg) {
     }
 }
 
-/* ms until the other process has had a kernel; below 0: never. */
+/* Returns the milliseconds until the other process has run a kernel; below 0: never. */
 static double served(int peer, double seconds) {
     uint64_t word, begin = probe_now_ns();
     probe_tell(peer, 1);
@@ -45,8 +45,7 @@ int main(void) {
     probe_hear(bad.peer);
     probe_hear(good.peer);
     probe_sleep_ms(200);
-    double beside =
-        served(good.peer, 20); /* the device takes turns between processes, or it does not */
+    double beside = served(good.peer, 20); /* shows whether the device time-slices processes */
     if (beside >= 0)
         probe_figure(beside, "ms", "another_process_beside_it");
     else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One process allocates, fills, and hands its descriptors to its parent, which never calls CUDA;
- * then it dies in one of several ways, and a second process imports them. That is how a worker is
- * to be replaced. */
+ * One process allocates and fills memory and hands the descriptors to its parent, which never
+ * calls CUDA. Then it dies in one of several ways, and a second process imports the memory. A
+ * worker is replaced in the same way. */
 #include <signal.h>
 
 #include "scripts/device-probes/probe.h"
@@ -14,7 +14,7 @@ static const char *const ways[WAYS] = {"still_there",     "exit",
 
 struct task {
     enum way way;
-    CUdeviceptr at; /* of the first chunk; 0: nobody has chosen */
+    CUdeviceptr at; /* address of the first chunk; 0: not chosen yet */
     int fds[CHUNKS];
 };
 
@@ -59,13 +59,14 @@ static void owner(int peer, void *arg) {
         fprintf(stderr, "the stray kernel: %s\n", probe_error(r));
         probe_tell(peer, r);
     }
-    if (way == ILLEGAL_ALIVE || way == ALIVE) probe_hear(peer); /* until the other one has looked */
+    if (way == ILLEGAL_ALIVE || way == ALIVE)
+        probe_hear(peer); /* until the second process has
+                           * imported */
     if (way == KILLED || way == KILLED_BUSY) raise(SIGKILL);
     _exit(0);
 }
 
-/* Says how many words are wrong, whether the address was to be had, and the time that mapping took.
- */
+/* Reports how many words are wrong, whether the address was free, and how long mapping took. */
 static void heir(int peer, void *arg) {
     struct task *t = arg;
     uint64_t wrong = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A share of the device's multiprocessors for a stream: in what steps, whether functions and
- * variables of the primary context are the same ones there, and what a change costs. */
+ * Examines green contexts, which give a stream a share of the device's multiprocessors: the step
+ * of the share, whether functions and variables of the primary context work there, and the cost
+ * of a switch. */
 #include "scripts/device-probes/probe.h"
 
 enum { SHARES = 4, MAX_SMS = 1024 };
@@ -13,7 +14,7 @@ struct share {
     CUgreenCtx green;
     CUstream stream;
     unsigned sms;
-    struct functions f; /* that can be launched in its stream */
+    struct functions f; /* functions that can be launched in its stream */
 };
 
 static CUdevResource whole;
@@ -34,7 +35,7 @@ static bool make(struct share *s, unsigned sms, double *ms) {
     return true;
 }
 
-/* Asking for 1, 2, 3 ...: what comes is the granularity. */
+/* Asks for 1, 2, 3 ... multiprocessors; the numbers granted show the step. */
 static void granularity(void) {
     CUdevResource part, rest;
     unsigned least = 0, step = 0;
@@ -51,7 +52,7 @@ static void granularity(void) {
     probe_figure(step, "SMs", "step");
 }
 
-/* On how many multiprocessors blocks of a grid of some length ran. */
+/* Returns on how many multiprocessors the blocks of a long grid ran. */
 static int used(CUfunction where, CUstream s, CUdeviceptr marks) {
     static uint32_t host[MAX_SMS];
     int n = 0;
@@ -82,7 +83,7 @@ static struct functions functions_of(CUmodule m) {
                               probe_function(m, "count"), probe_function(m, "nothing")};
 }
 
-/* The primary context's function in the other's stream. */
+/* Launches the primary context's function in the green stream. */
 static bool goes_in(CUfunction nothing, CUstream green) {
     CUresult r = probe_launch_values(nothing, 1, 1, green, (uint64_t[PROBE_PARAMS]){0});
     if (r == CUDA_SUCCESS) r = cu.cuStreamSynchronize(green);
@@ -91,7 +92,7 @@ static bool goes_in(CUfunction nothing, CUstream green) {
     return r == CUDA_SUCCESS;
 }
 
-/* Those of a module that is loaded in the share's own context. */
+/* Returns the functions of a module that is loaded in the green context. */
 static struct functions own_functions(CUgreenCtx green) {
     CUcontext before, ctx;
     TRY(cu.cuCtxGetCurrent(&before));
@@ -102,7 +103,7 @@ static struct functions own_functions(CUgreenCtx green) {
     return f;
 }
 
-/* Is the variable that a function in the green stream counts up the primary context's? */
+/* Returns true when a function in the green stream increments the primary context's variable. */
 static bool same_variable(CUfunction count, CUstream plain, CUfunction green_count, CUstream green,
                           CUdeviceptr p) {
     uint64_t a = 0, b = 0;
@@ -115,7 +116,8 @@ static bool same_variable(CUfunction count, CUstream plain, CUfunction green_cou
     return b == a + 1;
 }
 
-/* Empty kernels in two streams in turn, each waited for, less the same in one stream. */
+/* Measures the cost of a switch: empty kernels in two streams by turns, each waited for, minus the
+ * same in one stream. */
 static void change(CUfunction in_a, CUstream a, CUfunction in_b, CUstream b) {
     enum { N = 200 };
     double stay[N], change_us[N];
@@ -158,7 +160,7 @@ int main(void) {
         double ms;
         if (!make(&shares[n], ask ? ask : 1, &ms)) continue;
         struct share *s = &shares[n];
-        if (n && s->sms == s[-1].sms) continue; /* as large as the last */
+        if (n && s->sms == s[-1].sms) continue; /* the driver granted the same number as before */
         if (n++ == 0) same_functions = goes_in(own.nothing, s->stream);
         struct functions f = s->f = same_functions ? own : own_functions(s->green);
         int on = used(f.where, s->stream, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How many chunks with descriptors may a process hold, and how many streams and events? A broker
- * has to hold one descriptor a chunk. */
+ * Counts the exported chunks, the streams and the events that one process can hold. The broker
+ * holds one descriptor per chunk. */
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -15,7 +15,7 @@ static rlim_t descriptors(void) {
     return r.rlim_cur;
 }
 
-/* Chunks of the smallest size, each exported, until something says no. */
+/* Exports chunks of the smallest size until a call fails. */
 static int chunks(int most, size_t bytes) {
     CUmemAllocationProp prop = {0};
     CUmemGenericAllocationHandle chunk;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shared memory of a client, registered by the worker: pinned memory without a copy. What it costs,
- * whether parts can be registered, and whether a process that writes meanwhile matters. */
+ * The worker can register a client's shared memory, which pins it without a copy. Measures the
+ * cost, whether parts can be registered, and whether a process that writes meanwhile matters. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ static uint32_t *map_all(int prot) {
     return p;
 }
 
-/* Another process that keeps writing the second half of it until it is told to end. */
+/* Another process, which keeps writing the second half until the parent ends it. */
 static void writer(int peer, void *arg) {
     uint32_t *p = map_all(PROT_READ | PROT_WRITE), n = 0;
     uint64_t word;
@@ -26,7 +26,7 @@ static void writer(int peer, void *arg) {
             p[i] = ++n;
 }
 
-/* ms/GiB; below 0: refused. */
+/* Returns ms/GiB; below 0: refused. */
 static double registering(void *p, size_t bytes, unsigned flags, const char *what) {
     uint64_t begin = probe_now_ns();
     CUresult r = cu.cuMemHostRegister_v2(p, bytes, flags);
@@ -45,7 +45,8 @@ static void unregistering(void *p, size_t bytes, const char *what) {
     probe_figure((probe_now_ns() - begin) / 1e6 / (bytes / 1073741824.0), "ms/GiB", "%s", what);
 }
 
-/* A kernel writes through the device's pointer, the other mapping of the same memfd shows it. */
+/* Checks that what a kernel writes through the device's pointer shows in the other mapping of the
+ * memfd. */
 static bool one_memory(uint32_t *p, uint32_t *other, CUfunction fill) {
     CUdeviceptr dev;
     CUresult r = cu.cuMemHostGetDevicePointer_v2(&dev, p, 0);
@@ -70,7 +71,7 @@ static double copy_rate(void *p, size_t bytes, CUdeviceptr dev) {
     return best;
 }
 
-/* One after another, at addresses that touch; then a copy that spans two of them. */
+/* Registers parts at adjacent addresses, then copies across the border of two. */
 static void parts(uint32_t *p, CUdeviceptr dev) {
     int n = 0;
     uint64_t begin = probe_now_ns();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * When does what a kernel prints appear on the standard output of the process that owns the
- * context? */
+ * Measures when the output of a kernel's printf appears on standard output of the context's
+ * process. */
 #include <fcntl.h>
 
 #include "scripts/device-probes/probe.h"
 
 static int real_stdout, pipe_out;
 
-/* Has "said N" come? Reads what is there. */
+/* Reads the pending output. Returns true when "said N" was in it. */
 static bool heard(unsigned n) {
     static char all[65536];
     char want[32];

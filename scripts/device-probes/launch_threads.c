@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Launches of an empty kernel with 8 parameters, by 1 to 4 threads that have a stream each in one
- * context: what a worker could gain by several threads, and what a launch costs at all. */
+ * Launches an empty kernel with 8 parameters from 1 to 4 threads with one stream each in one
+ * context. Shows the cost of a launch, and what a worker could gain by several threads. */
 #include <pthread.h>
 
 #include "scripts/device-probes/probe.h"
@@ -14,7 +14,7 @@ static pthread_barrier_t begin_all;
 struct lane {
     pthread_t thread;
     CUstream stream;
-    double ns; /* a launch */
+    double ns; /* per launch */
 };
 
 static void *launcher(void *arg) {
@@ -24,14 +24,16 @@ static void *launcher(void *arg) {
     uint64_t begin = probe_now_ns();
     for (int i = 0; i < launches; i++) {
         LAUNCH(nothing, 1, 32, l->stream, i);
-        if (i % 512 == 511) TRY(cu.cuStreamSynchronize(l->stream)); /* the queue is never full */
+        if (i % 512 == 511)
+            TRY(cu.cuStreamSynchronize(l->stream)); /* keeps the queue from
+                                                     * filling up */
     }
     l->ns = (probe_now_ns() - begin) / (double)launches;
     TRY(cu.cuStreamSynchronize(l->stream));
     return NULL;
 }
 
-/* ns of wall time a launch, of all threads together. */
+/* Returns the wall time in nanoseconds per launch, over all threads together. */
 static double round_of(struct lane *lanes, int threads) {
     double sum = 0;
     pthread_barrier_init(&begin_all, NULL, threads);
@@ -69,7 +71,8 @@ int main(void) {
     for (int i = 0; i < THREADS; i++)
         TRY(cu.cuStreamCreate(&lanes[i].stream, CU_STREAM_NON_BLOCKING));
     round_of(lanes, 1);
-    for (int r = 0; r < ROUNDS; r++) /* in turn, so that a machine that drifts treats all alike */
+    for (int r = 0; r < ROUNDS; r++) /* by turns, so that a drift of the machine affects all
+                                      * alike */
         for (int t = 0; t < THREADS; t++)
             ns[t][r] = round_of(lanes, t + 1);
     for (int t = 0; t < THREADS; t++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What each call costs that moves physical memory, for chunks of several sizes: as a worker would
- * do it, and as the one that follows it would. */
+ * Measures the cost of each call that maps physical memory, for chunks of several sizes: as a
+ * worker makes them, and as its successor does. */
 #include "scripts/device-probes/probe.h"
 
 enum { SIZES = 5, MAX_CHUNKS = 512 };
@@ -28,7 +28,7 @@ static CUmemAccessDesc access_to_all(void) {
         took[step] += probe_now_ns() - begin_; \
     } while (0)
 
-/* Chunk by chunk, each call timed. */
+/* Creates and maps chunk by chunk, with each call timed. */
 static void make(CUdeviceptr at, size_t bytes, int n) {
     CUmemAccessDesc all = access_to_all();
     CUmemAllocationProp prop = {0};
@@ -48,7 +48,8 @@ static void make(CUdeviceptr at, size_t bytes, int n) {
         TIMED(UNMAP, cu.cuMemUnmap(at + i * bytes, bytes));
 }
 
-/* Imported and mapped at the same address, access given once; false: other contents. */
+/* Imports and maps the chunks at the same address and sets access once. Returns false when the
+ * contents differ. */
 static bool make_again(CUdeviceptr at, size_t bytes, int n) {
     CUmemAccessDesc all = access_to_all();
     uint32_t first = 0, last = 0;
@@ -69,7 +70,7 @@ static bool make_again(CUdeviceptr at, size_t bytes, int n) {
     return first == 5 && last == 5;
 }
 
-/* ms per GiB to have everything back; below 0: other contents. */
+/* Returns the ms per GiB to map everything again; below 0: the contents differ. */
 static double one_size(size_t mib, size_t total) {
     size_t bytes = mib << 20;
     int n = total / bytes > MAX_CHUNKS ? MAX_CHUNKS : (int)(total / bytes);
@@ -90,7 +91,8 @@ static double one_size(size_t mib, size_t total) {
     return same ? back : -1;
 }
 
-/* What a plan of fixed chunks goes by: only whole chunks are mapped and unmapped. */
+/* Checks the rules that a plan of fixed chunks relies on: only whole chunks can be mapped and
+ * unmapped. */
 static void rules(size_t granule) {
     CUmemGenericAllocationHandle chunk = probe_chunk(2 * granule);
     CUmemAccessDesc all = access_to_all();

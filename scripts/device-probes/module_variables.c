@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A job whose module is loaded again by another worker keeps its pointers to module variables only
- * if these lie where they lay. */
+ * Checks whether module variables get the same addresses when another worker loads the module
+ * again. Only then do a job's pointers to them stay valid. */
 #include <inttypes.h>
 
 #include "scripts/device-probes/probe.h"
 
 enum { MODULES = 6 };
 
-/* A module with a variable of its own size. */
+/* Loads a module with a variable whose size depends on i. */
 static CUmodule load(int i) {
     char text[512];
     CUmodule m;
@@ -28,7 +28,7 @@ static uint64_t address(CUmodule m) {
 
 static const char *const hidden_names[] = {"$str", "table"};
 
-/* What has no linkage, as strings and constants have none: what the driver says of each. */
+/* Tells what the driver answers for variables without linkage, such as strings and constants. */
 static void hidden(int peer, void *arg) {
     static const char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                                ".global .align 1 .b8 $str[4] = {65, 66, 67, 0};\n"
@@ -48,7 +48,7 @@ static void hidden(int peer, void *arg) {
     }
 }
 
-/* Tells where each lies; `arg`: after something else was allocated. */
+/* Tells the address of each variable. With `arg`, other memory is allocated first. */
 static void loader(int peer, void *arg) {
     CUdeviceptr p;
     CUmodule m[MODULES];
@@ -59,7 +59,7 @@ static void loader(int peer, void *arg) {
         probe_tell(peer, address(m[i]));
     }
     TRY(cu.cuModuleUnload(m[2]));
-    probe_tell(peer, address(load(2))); /* again, in its place or not */
+    probe_tell(peer, address(load(2))); /* shows whether the module gets its old place */
     probe_hear(peer);
 }
 

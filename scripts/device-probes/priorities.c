@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Does a kernel of a stream of high priority begin before the blocks that wait of one of low
- * priority? */
+ * Checks whether a kernel in a high-priority stream starts before the waiting blocks of a
+ * low-priority grid. */
 #include "scripts/device-probes/probe.h"
 
 enum { SAMPLES = 15 };
@@ -8,7 +8,8 @@ static CUfunction burn, nothing;
 static CUdeviceptr out;
 static unsigned rounds = 40000, grids = 40;
 
-/* us of a small kernel in `fast` behind a grid in `slow` that fills the device many times over. */
+/* Measures the microseconds of a small kernel in `fast` behind a grid in `slow` that fills the
+ * device many times over. */
 static double behind(CUstream fast, CUstream slow, unsigned blocks, double *long_ms) {
     uint64_t begin = probe_now_ns();
     LAUNCH(burn, blocks, 256, slow, out, rounds);

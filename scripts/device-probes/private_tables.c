@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The driver's private tables that CUDA's libraries ask for: which there are, how large, and what
- * those entries answer that the project had to guess. Each call is made by a process of its own,
- * which may crash. Interoperability only: what is read is how large a table is and what a call
- * gives, as the libraries see it. */
+ * The driver's private tables that CUDA's libraries ask for: which exist, their sizes, and the
+ * answers of those entries that the project had to guess. Each call runs in a process of its
+ * own, which may crash. Only for interoperability: the probe reads a table's size and a call's
+ * results, as the libraries do. */
 #include "scripts/device-probes/probe.h"
 
 enum { UUIDS = 11 };
@@ -51,7 +51,7 @@ static void *const *table_of(int i) {
     return cu.cuGetExportTable(&table, &uuid) == CUDA_SUCCESS ? table : NULL;
 }
 
-/* Tells the first word of each table, 0 where there is none. */
+/* Tells the first word of each table, or 0 where the driver has none. */
 static void sizes(int peer, void *arg) {
     probe_driver_open();
     for (int i = 0; i < UUIDS; i++) {
@@ -70,7 +70,7 @@ static int function_told(CUfunction f, void *a, void *b, void *c) {
     return 0;
 }
 
-/* Tells the return value and one value that came. */
+/* Tells the return value and one value that the call wrote. */
 static void ask(int peer, void *arg) {
     enum question q = *(enum question *)arg;
     static const int of[QUESTIONS] = {TLS, CHECKS, CHECKS, TOOLS_CONTEXT, CUBLASLT, TOOLS_MODULE};

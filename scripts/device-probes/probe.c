@@ -81,7 +81,7 @@ void probe_try(CUresult r, const char *what, const char *file, int line) {
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* i: the thread's number in the grid; s: how many threads there are. */
+/* i: the thread's index in the grid; s: the number of threads in it. */
 #define INDEX                                                       \
     "mov.u32 x, %ctaid.x; mov.u32 y, %ntid.x; mov.u32 z, %tid.x;\n" \
     "mad.lo.u32 x, x, y, z; cvt.u64.u32 i, x;\n"                    \
@@ -90,7 +90,7 @@ void probe_try(CUresult r, const char *what, const char *file, int line) {
     ".reg .u32 x, y, z, v, w, h, c, k, m;\n.reg .u64 i, s, p, n, a, b, t, u;\n.reg .pred q;\n"
 
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
-/* Of programs: nothing that a context takes along. */
+/* Kernels without state that ends with the context. */
 #define WORK                                                                                       \
     ".visible .entry nothing(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,\n"    \
     "    .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u64 p7) { ret; }\n"               \
@@ -147,7 +147,7 @@ void probe_try(CUresult r, const char *what, const char *file, int line) {
     "shl.b64 a, i, 2; add.u64 a, p, a; ld.global.u32 v, [a]; cvt.u64.u32 t, v;\n"                  \
     "shl.b64 a, i, 1; or.b64 a, a, 1; mad.lo.u64 u, t, a, u; add.u64 i, i, s; bra DL;\n"           \
     "DE: red.global.add.u64 [b], u; ret; }\n"
-/* A variable that is written, and text. */
+/* A kernel that writes a variable, and one that prints. */
 #define MORE                                                                                  \
     ".visible .global .align 8 .u64 probe_variable = 7;\n"                                    \
     ".extern .func (.param .b32 ret) vprintf (.param .b64 format, .param .b64 list);\n"       \
@@ -187,7 +187,8 @@ CUfunction probe_function(CUmodule module, const char *name) {
 CUresult probe_launch_values(CUfunction f, unsigned blocks, unsigned threads, CUstream stream,
                              const uint64_t *values) {
     void *params[PROBE_PARAMS];
-    for (int i = 0; i < PROBE_PARAMS; i++) /* those beyond the kernel's last are not looked at */
+    for (int i = 0; i < PROBE_PARAMS; i++) /* the driver ignores those beyond the kernel's last
+                                            * parameter */
         params[i] = (void *)&values[i];
     return cu.cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL);
 }
@@ -251,7 +252,8 @@ struct probe_child probe_fork(void (*body)(int peer, void *arg), void *arg) {
         exit(probe_end(false, "cannot be asked: no process: %s", strerror(errno)));
     if (c.pid == 0) {
         state.forked = true;
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* an endless one must not stay */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a child with an endless kernel must not outlive the
+                                           * probe */
         close(pair[0]);
         body(pair[1], arg);
         _exit(0);
@@ -268,7 +270,7 @@ int probe_join(struct probe_child *c, double seconds) {
     while ((got = waitpid(c->pid, &status, WNOHANG)) == 0) {
         if (probe_now_ns() > end && !late++) {
             kill(c->pid, SIGKILL);
-            end += 20000000000ull; /* one that cannot even be killed is left behind */
+            end += 20000000000ull; /* leaves a process behind that SIGKILL does not end */
         } else if (late && probe_now_ns() > end) {
             return -1;
         }
@@ -300,7 +302,7 @@ bool probe_hear_within(int peer, uint64_t *word, double seconds) {
            recv(peer, word, sizeof(*word), MSG_WAITALL) == sizeof(*word);
 }
 
-/* One byte with a descriptor beside it. */
+/* A message of one byte with a descriptor. */
 static struct msghdr one_fd(struct iovec *iov, char *room, size_t bytes) {
     struct msghdr msg = {0};
     msg.msg_iov = iov;
@@ -332,7 +334,7 @@ int probe_take_fd(int peer) {
     return fd;
 }
 
-/* ---- what comes out -------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 void probe_begin(const char *name, const char *question) {
     state.name = name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the probes share: the driver found at run time, processes that are forked before it is, and
- * the one JSON object that a probe prints. Nothing here is part of the product, and nothing needs
- * CUDA's toolkit.
+ * Common parts of the probes: the driver, which is loaded at run time; processes that are forked
+ * before the driver is loaded; and the one JSON object that a probe prints. Nothing here is part of
+ * the product, and nothing needs CUDA's toolkit.
  *
  * Owner: the process. Thread: the main thread, but for the driver's own calls and probe_now_ns().
  */
@@ -23,7 +23,7 @@
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
-/* Every call that a probe makes, by the name that is exported. */
+/* Every driver call that a probe makes, by its exported name. */
 #define PROBE_CALLS(X)                \
     X(cuInit)                         \
     X(cuDriverGetVersion)             \
@@ -101,20 +101,20 @@ struct probe_driver {
     PROBE_CALLS(PROBE_MEMBER)
 #undef PROBE_MEMBER
 };
-/* What a driver lacks answers CUDA_ERROR_NOT_FOUND. */
+/* The driver's functions. A function that the driver lacks returns CUDA_ERROR_NOT_FOUND. */
 extern struct probe_driver cu;
 
-/* Loads libcuda.so.1, initialises it, and makes the primary context of device 0 current. Ends the
- * probe where that cannot be. In a process that forks others: only after the last of them. */
+/* Loads libcuda.so.1, initialises it, and makes the primary context of device 0 current; ends the
+ * probe if that fails. A process that forks others calls this after the last fork. */
 void probe_driver_open(void);
-/* The steps of that, for a probe that times them. */
+/* The steps of probe_driver_open(), for a probe that times them. */
 void probe_driver_load(void);
 
-/* Ends the probe (or the forked process, whose parent sees that) unless the call gives
+/* Ends the probe (or the forked process, which its parent notices) unless the call returns
  * CUDA_SUCCESS. */
 #define TRY(call) probe_try((call), #call, __FILE__, __LINE__)
 void probe_try(CUresult r, const char *what, const char *file, int line);
-/* "CUDA_ERROR_INVALID_VALUE", or a number. Static memory. */
+/* Returns the error's name, such as "CUDA_ERROR_INVALID_VALUE", or a number. Static memory. */
 const char *probe_error(CUresult r);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -137,10 +137,11 @@ const char *probe_error(CUresult r);
  * place */
 extern const char probe_ptx[];
 CUmodule probe_module(void);
-/* The same without `count` and `say`, and so without anything that ends with its context. */
+/* A module like that of probe_module() without `count` and `say`, so that nothing in it ends with
+ * its context. */
 CUmodule probe_work(void);
 CUfunction probe_function(CUmodule module, const char *name);
-/* Up to 8 parameters, each of 8 bytes in memory: narrower ones are read from the low end. */
+/* A launch takes up to 8 parameters, each in 8 bytes of memory: narrower ones use the low end. */
 #define PROBE_PARAMS 8
 #define LAUNCH(f, blocks, threads, stream, ...)                                                   \
     probe_try_launch(f, blocks, threads, stream, (uint64_t[PROBE_PARAMS]){__VA_ARGS__}, __FILE__, \
@@ -152,7 +153,7 @@ CUresult probe_launch_values(CUfunction f, unsigned blocks, unsigned threads, CU
 
 /* ---- device memory with a descriptor --------------------------------------------------------- */
 
-/* `bytes`: whole granules (probe_granule()). */
+/* `bytes` must be a multiple of probe_granule(). */
 size_t probe_granule(void);
 CUmemGenericAllocationHandle probe_chunk(size_t bytes);
 int probe_export(CUmemGenericAllocationHandle chunk);
@@ -163,20 +164,21 @@ void probe_map(CUdeviceptr at, size_t bytes, CUmemGenericAllocationHandle chunk)
 
 struct probe_child {
     pid_t pid;
-    int peer; /* a socket to it */
+    int peer; /* the parent's end of the socket */
 };
 
-/* Forks; `body` runs there with its end of the socket and never returns. Only before
+/* Forks a process that runs `body` with its end of the socket; `body` never returns. Only before
  * probe_driver_open(). */
 struct probe_child probe_fork(void (*body)(int peer, void *arg), void *arg);
-/* Its exit status, 128 + the signal that ended it, or -1 when it was still there after `seconds`
- * and was killed. */
+/* Waits for a child. Returns the exit status, 128 + the signal that ended it, or -1 when it still
+ * ran after `seconds` and was killed. */
 int probe_join(struct probe_child *c, double seconds);
 
-/* All of them end a process whose peer is gone. A word, and a descriptor with a word. */
+/* These send and receive a word, or a descriptor with a word. Each ends the calling process when
+ * its peer is gone. */
 void probe_tell(int peer, uint64_t word);
 uint64_t probe_hear(int peer);
-/* As probe_hear(), but gives false when nothing comes within the time or the peer is gone. */
+/* Like probe_hear(), but returns false when no word comes within the time or the peer is gone. */
 bool probe_hear_within(int peer, uint64_t *word, double seconds);
 void probe_give_fd(int peer, int fd);
 int probe_take_fd(int peer);

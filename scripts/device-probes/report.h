@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one JSON object that a probe prints, and time. Apart from probe.h for those that CUDA's
- * compiler reads.
+ * The one JSON object that a probe prints, and time. Separate from probe.h for the probes that nvcc
+ * compiles.
  *
  * Owner: the process. Thread: the main thread, but for probe_now_ns() and probe_sleep_ms().
  */
@@ -15,18 +15,19 @@
 extern "C" {
 #endif
 
-/* The name is the file's. Reads PROBE_SMALL. */
+/* `name` is the file's name. Reads PROBE_SMALL. */
 void probe_begin(const char *name, const char *question);
-/* Sizes for a device that is none, or a first look: PROBE_SMALL=1. */
+/* True with PROBE_SMALL=1: use small sizes, for the software GPU or a first look. */
 bool probe_small(void);
-/* Each is said on standard error as well as it comes, so that a probe that dies has said it. */
+/* These add a figure or fact and also print it on standard error at once, so that a probe that dies
+ * has printed it. */
 __attribute__((format(printf, 3, 4))) void probe_figure(double value, const char *unit,
                                                         const char *name, ...);
 __attribute__((format(printf, 2, 3))) void probe_fact(const char *name, const char *text, ...);
-/* NAME_min, NAME_median and NAME_max; sorts them. */
+/* Adds NAME_min, NAME_median and NAME_max; sorts the values. */
 void probe_spread(double *values, int n, const char *unit, const char *name);
-/* Prints the object and gives main()'s exit status. `ok`: the question was asked, and whatever must
- * be so on any device was so. */
+/* Prints the object and returns main()'s exit status. `ok`: the measurement worked, and everything
+ * that must hold on any device held. */
 __attribute__((format(printf, 2, 3))) int probe_end(bool ok, const char *answer, ...);
 
 uint64_t probe_now_ns(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Addresses of a client's windows are the same in the client, the worker and every worker after it.
- * CUDA calls the address that one asks for a hint. */
+ * A client's windows have the same addresses in the client, the worker and every later worker.
+ * Checks whether CUDA, which calls the requested address a hint, grants it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ static bool honoured(CUdeviceptr hint, size_t bytes, CUdeviceptr *got) {
     return cu.cuMemAddressReserve(got, bytes, 0, hint, 0) == CUDA_SUCCESS && *got == hint;
 }
 
-/* A line of /proc/self/maps that covers it; "" when there is none. */
+/* Copies the line of /proc/self/maps that covers the address; "" when there is none. */
 static void mapping_of(CUdeviceptr at, char *line, size_t room) {
     FILE *f = fopen("/proc/self/maps", "r");
     uint64_t low, high;
@@ -39,7 +39,7 @@ static bool free_for_mmap(CUdeviceptr at) {
     return p == (void *)at;
 }
 
-/* Another process that has the first of them, until it is told to end. */
+/* Another process that has reserved the first window until the parent ends it. */
 static void holder(int peer, void *arg) {
     CUdeviceptr got = 0;
     probe_driver_open();
@@ -59,7 +59,8 @@ static void in_own_space(CUdeviceptr at) {
     probe_fact("mmap_at_a_reserved_address", "%s", free_for_mmap(at) ? "succeeds" : "is refused");
 }
 
-/* A range that the process has already: is it refused, and does it survive? */
+/* Reserves a range that the process has mapped already: is it refused, and does the mapping
+ * survive? */
 static void over_mmap(void) {
     CUdeviceptr got = 0, at = 0x500000000000;
     void *p = mmap((void *)at, GIB, PROT_NONE,
@@ -111,11 +112,11 @@ int main(void) {
     probe_begin("reserved_addresses", "Is an address range to be had where one asks for it, also "
                                       "while and after another process has it?");
     if (probe_small()) window = GIB / 16;
-    struct probe_child before = probe_fork(holder, &window); /* maps something there, and is gone */
+    struct probe_child before = probe_fork(holder, &window); /* reserves the range and exits */
     uint64_t first = probe_hear(before.peer), got = probe_hear(before.peer);
     probe_tell(before.peer, 0);
     probe_join(&before, 30);
-    struct probe_child beside = probe_fork(holder, NULL); /* has it still */
+    struct probe_child beside = probe_fork(holder, NULL); /* still has the range */
     uint64_t second = probe_hear(beside.peer);
     got = probe_hear(beside.peer);
     probe_fact("another_process_got", "%" PRIx64, got);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What of Linux the project builds on, and a sandboxed kernel may lack. No GPU is asked. */
+ * Checks the Linux features that the project needs and a sandboxed kernel may lack. Uses no GPU. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -39,7 +39,8 @@ static int sealed(int seals) {
     return fd;
 }
 
-/* Each: true where it works as it should; else errno says why, 0 where it had no effect. */
+/* Each check returns true when the feature works; else errno has the reason, or 0 when the call had
+ * no effect. */
 static bool memfd_seals(void) {
     int fd = sealed(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     if (fd < 0) return false;
@@ -128,7 +129,7 @@ static bool mremap_fixed(void) {
     return mremap(a, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, b) == b && b[0] == 5;
 }
 
-/* true: the child saw what it should. */
+/* Returns true when the child saw what it should. */
 static bool in_child(bool (*looks)(char *), char *page) {
     int status;
     pid_t child = fork();
@@ -235,7 +236,7 @@ static bool abstract_or_path_socket(void) {
 static const struct {
     const char *name;
     bool (*works)(void);
-    bool needed; /* nothing runs without it */
+    bool needed; /* required: nothing runs without it */
 } asked[] = {{"memfd_seals", memfd_seals, true},
              {"seal_future_write", seal_future_write, true},
              {"pidfd_open", pidfd_open_, false},

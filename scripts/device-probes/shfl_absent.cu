@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does shfl.sync get of a lane that takes no part? PTX leaves it undefined; the software GPU
-// gives 0. Every lane has its number + 100 in the register that is shuffled, 7000 + its number in
-// one that lives beside it, and 0x5a5a0000 + its number in what the result's register held before,
-// so that each possible answer can be told from the others.
+// Finds the value that shfl.sync reads from an inactive lane. PTX leaves it undefined; the software
+// GPU gives 0. Every lane has its number + 100 in the shuffled register, 7000 + its number in
+// another live register, and 0x5a5a0000 + its number as old value of the result register. So each
+// possible answer differs from the others.
 #include <cstdio>
 #include <cstdlib>
 
@@ -34,13 +34,13 @@ __global__ void probe(unsigned *out, unsigned *in, int which) {
         if (lane < 8)
             d = shuffle(0xff, v, 4, before, &p);
         else
-            atomicAdd(&out[64], v); // keeps the others' registers alive
+            atomicAdd(&out[64], v); // keeps the other register live
         break;
     case GONE:
         if (lane >= 8) return;
         d = shuffle(0xffffffff, v, 4, before, &p);
         break;
-    default: // NVIDIA's `reduction` sample: lanes 8 to 31 took part before, and hold their sums
+    default: // NVIDIA's `reduction` sample: lanes 8 to 31 took part earlier and hold their sums
         for (unsigned by = 16; by; by /= 2)
             v += shuffle(0xffffffff, v, by, before, &p);
         if (lane < 8) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does another thread ever see half of what a lane stores at once? PTX promises each element of a
-// vector only; the software GPU keeps 8 and 16 aligned bytes whole, since CUB's scans need it.
+// Checks whether another thread ever sees half of a vector store. PTX promises atomicity only per
+// element; the software GPU stores 8 and 16 aligned bytes at once, since CUB's scans need it.
 #include <cstdio>
 
 #include "scripts/device-probes/report.h"
@@ -45,7 +45,7 @@ __device__ bool whole(const uint2 *at) {
     return x == y;
 }
 
-// Even blocks write the cells, odd ones read them.
+// Even blocks write the cells, odd blocks read them.
 template <typename T> __global__ void probe(T *cells, unsigned *torn, unsigned rounds) {
     T *mine = &cells[threadIdx.x % 64];
     for (unsigned n = 0; n < rounds; n++)
@@ -55,7 +55,7 @@ template <typename T> __global__ void probe(T *cells, unsigned *torn, unsigned r
             store(mine, make<T>(n + blockIdx.x));
 }
 
-/* How many loads were torn; below 0: it failed. */
+/* Returns how many loads were torn; below 0: a call failed. */
 template <typename T> static long run(const char *name, unsigned rounds) {
     T *cells;
     unsigned *torn, count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bound by the device: few long kernels, one that computes and one that streams memory.
+ * A program bound by the device: few long kernels, of which one computes and one streams memory.
  *
  *   compute [ITERATIONS [MiB [ROUNDS within a kernel]]] */
 #include "scripts/device-probes/programs/work.h"
@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
     size_t words = (size_t)mib << 18;
     CUdeviceptr data = work_filled(m, words, 7);
     unsigned blocks = work_blocks();
-    for (int i = -1; i < iterations; i++) { /* the first is not counted */
+    for (int i = -1; i < iterations; i++) { /* the first one is not counted */
         uint64_t begin = probe_now_ns();
         LAUNCH(stir, blocks, 256, s, data, words, (uint64_t)rounds, (uint64_t)i + 1);
         for (int k = 0; k < 4; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bound by copies: to the device and back, of pinned and of pageable memory.
+ * A program bound by copies of pinned and of pageable memory to the device and back.
  *
  *   copy [MiB [ROUNDS]] */
 #include "scripts/device-probes/programs/work.h"
@@ -8,7 +8,7 @@ static int mib = 256, rounds = 8;
 static size_t bytes;
 static CUdeviceptr data;
 
-/* GB/s there and back, the best of the rounds; the contents go round. */
+/* Measures GB/s to the device and back, the best of the rounds; the same contents go round. */
 static void both_ways(void *host, const char *kind, double *there_us, double *back_us) {
     for (int r = 0; r < rounds; r++) {
         uint64_t begin = probe_now_ns();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bound by launches: short kernels of 8 parameters, in steps that are waited for, with and
- * without work of the processor between two launches.
+ * A program bound by launches: short kernels with 8 parameters. It waits for each step, with and
+ * without processor work between two launches.
  *
  *   launch [STEPS [LAUNCHES a step]] */
 #include "scripts/device-probes/programs/work.h"
@@ -17,7 +17,8 @@ static void busy_us(double us) {
         continue;
 }
 
-/* us a step: of `launches` launches, `cpu` us of the processor's before each. */
+/* Returns the microseconds of a step: `launches` launches, with `cpu` microseconds of processor
+ * work before each. */
 static double step_us(double cpu, uint32_t seed) {
     uint64_t begin = probe_now_ns();
     for (int s = 0; s < steps; s++) {
@@ -34,7 +35,7 @@ static double step_us(double cpu, uint32_t seed) {
     return (probe_now_ns() - begin) / 1e3 / steps;
 }
 
-/* ns to hand in one launch, nothing waited for until the end. */
+/* Returns the nanoseconds to submit one launch, with one wait at the end. */
 static double handing_in(void) {
     const int n = 500;
     double least = 1e30;

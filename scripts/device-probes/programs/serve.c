@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A service with a promise to keep: requests come at random, whether the last one is answered or
- * not, and each is some tens of short kernels between two copies.
+ * A service with a latency goal. Requests arrive at random, whether the last one is answered or
+ * not; each is some tens of short kernels between two copies.
  *
  *   serve [REQUESTS [us between them in the mean [KERNELS a request [KiB each works on [SEED]]]]]
  */
@@ -49,7 +49,8 @@ static uint32_t next_random(uint32_t *state) {
 }
 
 static void sleep_until(uint64_t ns) {
-    while (probe_now_ns() + 80000 < ns) { /* the last of it is spun: waking is late */
+    while (probe_now_ns() + 80000 < ns) { /* spins for the last part: waking from sleep comes
+                                           * late */
         uint64_t left = ns - probe_now_ns() - 60000;
         struct timespec t = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
         nanosleep(&t, NULL);

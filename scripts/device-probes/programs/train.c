@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A training job: iterations of several kernels over a model, a batch copied in, a loss copied
- * out. Runs until SIGTERM, or for SECONDS. At SIGUSR1 it says how far it is, so that a window of
- * time can be counted by two of them.
+ * A training job: iterations of several kernels over a model, a batch copied in, a loss copied out.
+ * Runs until SIGTERM, or for SECONDS. At SIGUSR1 it prints its progress, so that two signals
+ * delimit a window of time.
  *
  *   train [SECONDS [KERNELS an iteration [KiB each works on [ROUNDS within a kernel]]]] */
 #include <signal.h>
@@ -29,7 +29,7 @@ struct training {
     unsigned blocks;
 };
 
-/* Once more from the beginning, in the memory that there is. */
+/* Starts again from the beginning in the same memory. */
 static void reset(struct training *t) {
     LAUNCH(t->fill, 64, 256, t->stream, t->model, t->words, 11);
     LAUNCH(t->fill, 64, 256, t->stream, t->batch, 16384, 12);
@@ -66,7 +66,7 @@ static void iterate(struct training *t, uint32_t number) {
     work_step();
 }
 
-/* Whatever happened to others meanwhile, what is computed now is what was computed at first. */
+/* Returns true when the first iterations, computed again, give the checksum of the first time. */
 static bool same_again(struct training *t, uint64_t sum) {
     reset(t);
     for (uint32_t n = 0; n < FIXED; n++)

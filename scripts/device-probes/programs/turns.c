@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Iterations that are always queued already, each stamped with the device's time at its begin
- * and its end: from two of these in one lane it is seen how long the device stands still between
- * one's iteration and the other's. Begins at SIGUSR1.
+ * Queues iterations ahead, each stamped with the device's time at its begin and end. Two of these
+ * programs in one lane show how long the device is idle between their iterations. Starts at
+ * SIGUSR1.
  *
  *   turns [ITERATIONS [KERNELS an iteration [KiB each works on]]] */
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 enum { AHEAD = 8 };
 static int iterations = 2000, kernels = 4, kib = 4096;
 
-/* Until whoever started us has all of us ready; not for ever. */
+/* Waits, at most 60 s, until the parent signals that all programs are ready. */
 static void wait_for_begin(sigset_t *set) {
     struct timespec limit = {60, 0};
     work_say("ready %d", iterations);

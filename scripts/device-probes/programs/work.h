@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs share that are run alone, beside each other, with and without Salus: numbers as
- * arguments, memory, marks of iterations, and a checksum that says whether all of these runs
- * computed the same.
+ * Common parts of the programs that run alone and together, with and without Salus: numeric
+ * arguments, memory, marks of iterations, and a checksum that shows whether all runs computed the
+ * same.
  *
  * Owner: the process. Thread: the main thread.
  */
@@ -11,20 +11,22 @@
 
 #include "scripts/device-probes/probe.h"
 
-/* As many as there are; the others stay. Those that are no numbers above 0 end the program. */
+/* Sets as many values as there are arguments; the others keep their defaults. An argument that is
+ * not a number above 0 ends the program. */
 void work_arguments(int argc, char **argv, int **values, int most);
-/* `words` words, filled from `seed`. */
+/* Allocates `words` words, filled from `seed`. */
 CUdeviceptr work_filled(CUmodule m, size_t words, uint32_t seed);
-/* A sum over words that depends on their places. */
+/* Returns a sum of the words that depends on their places. */
 uint64_t work_sum(CUmodule m, CUdeviceptr data, size_t words);
-/* Blocks that fill the device a few times over, the same for all devices: results do not depend on
- * it. */
+/* Returns a number of blocks that fills the device a few times over. It is the same for all
+ * devices, so that results do not depend on the device. */
 unsigned work_blocks(void);
-/* An iteration or a request ends: said to whoever exports salus_iteration(), when SALUS_MARK=1. */
+/* Ends an iteration or a request: calls salus_iteration() where a library exports it and
+ * SALUS_MARK=1. */
 void work_step(void);
-/* A line on standard output, at once. */
+/* Prints a line on standard output and flushes it. */
 __attribute__((format(printf, 1, 2))) void work_say(const char *text, ...);
-/* probe_end() with the checksum. */
+/* Calls probe_end() with the checksum. */
 int work_end(uint64_t sum);
 
 #endif
