@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""salusd's control socket (proto/control/ctl.def): questions and answers, each one message of msgpack. Only what
-these messages have of msgpack is known here, so that nothing is to be installed for it."""
+"""salusd's control socket (proto/control/ctl.def): requests and replies, each one msgpack message. This file implements
+the part of msgpack that these messages use, so that users need no package for it."""
 import errno
 import os
 import socket
@@ -10,7 +10,7 @@ REPLY_BYTES = 1 << 16
 
 
 class Refused(RuntimeError):
-    """What salusd says to what it does not do; .code as in proto/control/ctl.def."""
+    """The error reply of salusd to a request; .code is a code of proto/control/ctl.def."""
 
     def __init__(self, reply):
         super().__init__(f"{reply.get('text')} ({reply.get('hint')})" if reply.get("hint") else reply.get("text"))
@@ -26,7 +26,7 @@ def encode(value):
     return b"\xd3" + struct.pack(">q", value)
 
 
-# first byte: (struct of what follows)
+# first byte: the struct format of the number after it
 NUMBERS = {0xca: ">f", 0xcb: ">d", 0xcc: ">B", 0xcd: ">H", 0xce: ">I", 0xcf: ">Q", 0xd0: ">b", 0xd1: ">h", 0xd2: ">i",
            0xd3: ">q"}
 LENGTHS = {0xd9: ">B", 0xda: ">H", 0xdb: ">I", 0xdc: ">H", 0xdd: ">I", 0xde: ">H", 0xdf: ">I"}
@@ -82,7 +82,7 @@ def decode(data):
 
 
 class Control:
-    """A connection; `run_dir` as --run-dir has it. What goes wrong with it is an OSError, and ends it."""
+    """A connection to salusd; `run_dir` is its --run-dir. Any failure raises OSError and closes the connection."""
 
     def __init__(self, run_dir=None, timeout_s=10):
         self.run_dir = run_dir or os.environ.get("SALUS_RUN_DIR") or "/run/salus"
@@ -98,11 +98,11 @@ class Control:
         self.socket.close()
 
     def ask(self, verb, **fields):
-        """(records, where the list goes on or 0)"""
+        """Sends one request. Returns (records, position from which the list continues, or 0 at its end)."""
         try:
             reply = self._reply_to({"v": 1, "verb": verb, **fields})
         except BaseException:
-            self.close()  # else a reply that comes yet would be taken for the next question's
+            self.close()  # else the next request would read this one's late reply
             raise
         if not reply.get("ok"):
             raise Refused(reply)
@@ -130,14 +130,14 @@ class Control:
                 return found
 
     def gpus(self):
-        """{number: its record}"""
+        """Returns {number: record}."""
         return {g["id"]: g for g in self.list("gpu.list")}
 
     def jobs(self):
         return self.list("job.list")
 
     def set_weight(self, job, weight):
-        """False: not now, for it is only starting, or has ended."""
+        """Returns False when the job is only starting or has ended."""
         try:
             self.ask("job.set", id=job, weight=weight)
         except Refused as why:

@@ -1,32 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose fault it is that a trial died. Ray takes every failure for the trial's own and gives a trial up after
-max_failures of them, none as it comes; but a trial whose GPU's worker ends fails as well, and is none to be lost.
+"""Decides whether a failure is the trial's own. Ray counts every failure against the trial and gives the trial up after
+max_failures of them (by default 0). A trial whose GPU's worker ended fails too, but must not be given up.
 
 Owner: the scheduler. Thread: the tuning job's."""
 from .control import Refused
 
-FORGIVEN = 2  # deaths without an iteration between them: a trial whose own kernel ends the worker gets on no further
+FORGIVEN = 2  # deaths without an iteration between them: a trial whose own kernel ends the worker makes no progress
 
 
 class _Record:
     def __init__(self):
-        self.seat = {}      # {GPU: its worker}
-        self.failures = 0   # Ray's count when it was looked at last
-        self.forgiven = 0   # since its latest iteration
-        self.done = -1      # iterations of Ray's then
+        self.seat = {}      # {GPU: its worker at the start}
+        self.failures = 0   # Ray's count at the last look()
+        self.forgiven = 0   # failures taken back since its latest iteration
+        self.done = -1      # Ray's iteration count at that time
 
 
 class Deaths:
     def __init__(self, ask):
-        """`ask`: {number: machine.Gpu} as it is now; an OSError where nobody answers, Refused by who does not know us."""
+        """`ask` returns the current {number: machine.Gpu}. It raises OSError when salusd does not answer and Refused
+        when salusd rejects us."""
         self.ask, self.records = ask, {}
 
     def seated(self, trial, gpus):
-        """On these GPUs, as they are: {number: machine.Gpu}."""
+        """Records that the trial starts on these GPUs: {number: machine.Gpu}."""
         self.records.setdefault(trial.trial_id, _Record()).seat = {number: gpu.worker for number, gpu in gpus.items()}
 
     def look(self, trial):
-        """One more failure: taken back when a GPU of the trial has not the worker that it had."""
+        """Called after each failure. Takes the failure back when a GPU of the trial lost the worker that it had."""
         record, count = self.records.setdefault(trial.trial_id, _Record()), trial.run_metadata.num_failures
         if count <= record.failures:
             return
@@ -44,6 +45,6 @@ class Deaths:
         try:
             now = self.ask()
         except (OSError, Refused):
-            return True  # with the daemon all GPUs are
+            return True  # without salusd no GPU works
         return any(not gpu or not gpu.ready or gpu.worker != worker
                    for gpu, worker in ((now.get(number), worker) for number, worker in seat.items()))

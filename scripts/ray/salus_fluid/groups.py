@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TrialGroups of Ray Tune's own algorithms (thesis, section 3.3.2): which trials belong together, and how
-many units of time (Ray's time_attr, mostly iterations) each has until its algorithm decides again. Ray's
-schedulers are looked at by what they are called, so that Ray is not needed here."""
+"""TrialGroups of Ray Tune's own algorithms (thesis, section 3.3.2): which trials belong together, and how many units of
+time (Ray's time_attr, mostly iterations) each has until its algorithm decides again. Ray's schedulers are recognised by
+their class names, so that this module does not import Ray."""
 
-UNKNOWN = 100  # units of a trial about which nobody says anything: that all are alike is what matters
+UNKNOWN = 100  # units of a trial whose length nobody gives: only that all trials have the same matters
 UNIT = "training_iteration"
 
 
 def kind(scheduler):
-    """The name of the nearest class that is known here, or "" where it is none, or chooses in a way of its own."""
+    """Returns the name of the nearest class that this module knows; "" when there is none, or when the class chooses
+    trials in its own way."""
     known = ("HyperBandForBOHB", "HyperBandScheduler", "AsyncHyperBandScheduler", "PopulationBasedTraining",
              "MedianStoppingRule", "FIFOScheduler")
     for c in type(scheduler).__mro__:
@@ -20,7 +21,8 @@ def kind(scheduler):
 
 
 def saves_when_asked(trial):
-    """Of a trial's class: a function has no checkpoint but those that it reports."""
+    """Returns whether a trial of this class can save a checkpoint on request: a function has only those that it
+    reports."""
     saves = next((c.__name__ for c in trial.get_trainable_cls().__mro__ if "save_checkpoint" in vars(c)), "Trainable")
     return saves not in ("Trainable", "FunctionTrainable")
 
@@ -30,7 +32,7 @@ def unit(scheduler):
 
 
 def total(trial, attribute, budget=None):
-    """All units of a trial: as said to fluid(budget=), else its stopping criterion's, else UNKNOWN."""
+    """Returns all units of a trial: fluid(budget=), else its stopping criterion's, else UNKNOWN."""
     if callable(budget):
         return budget(trial.config)
     said = budget if budget is not None else (trial.stopping_criterion or {}).get(attribute)
@@ -38,14 +40,14 @@ def total(trial, attribute, budget=None):
 
 
 def rung(scheduler, trial, done):
-    """ASHA's next rung above `done`, or its last one."""
+    """Returns ASHA's next rung above `done`, or its last one."""
     bracket = scheduler._trial_info.get(trial.trial_id)
     milestones = [m for m, _ in getattr(bracket, "_rungs", [])]
     return min([m for m in milestones if m > done], default=scheduler._max_t)
 
 
 def milestone(scheduler, trial, done):
-    """Units, from the trial's beginning, after which its algorithm decides; None: never."""
+    """Returns the units from the trial's beginning after which its algorithm decides; None: never."""
     name = kind(scheduler)
     if name == "AsyncHyperBandScheduler":
         return rung(scheduler, trial, done)
@@ -58,7 +60,7 @@ def milestone(scheduler, trial, done):
 
 
 def left(scheduler, trial, done, budget=None):
-    """Units until then; more than none, for it has not ended."""
+    """Returns the units until the next decision; at least 1, for the trial has not ended."""
     whole = total(trial, unit(scheduler), budget)
     if not whole > 0:
         raise ValueError(f"{trial}: a budget of {whole} {unit(scheduler)}: it must be more than none")
@@ -68,8 +70,8 @@ def left(scheduler, trial, done, budget=None):
 
 
 def group(scheduler, trial, arrival):
-    """A name of its group; `arrival` is the same for trials that came together. Stages of a bracket are one
-    after the other; where trials come one by one each is a group (sections 3.2.1 and 3.3.2)."""
+    """Returns a name of the trial's group; `arrival` is the same for trials that came together. The stages of a bracket
+    are successive groups; where trials come one by one, each is a group (sections 3.2.1 and 3.3.2)."""
     name = kind(scheduler)
     if name in ("HyperBandScheduler", "HyperBandForBOHB"):
         bracket = scheduler._trial_info.get(trial, (None, 0))[0]
@@ -80,11 +82,11 @@ def group(scheduler, trial, arrival):
 
 
 def wanted(scheduler, controller, paused):
-    """Of trials that their algorithm made pause, those that it wants to go on."""
+    """Returns those of the paused trials that their algorithm wants to continue."""
     name = kind(scheduler)
     if name in ("HyperBandScheduler", "HyperBandForBOHB"):
         if name == "HyperBandForBOHB":
-            scheduler.choose_trial_to_run(controller)  # may decide about a bracket
+            scheduler.choose_trial_to_run(controller)  # this call may end a bracket's stage
         else:
             _end_stages(scheduler, controller, paused)
         return [t for t in paused if t in scheduler._trial_info.get(t, (_Empty, 0))[0].trials_to_unpause]
@@ -98,8 +100,9 @@ def wanted(scheduler, controller, paused):
 
 
 def _end_stages(scheduler, controller, paused):
-    """Ray ends a bracket's stage at the result of the last of its trials. At the bracket's end it leaves those out whose
-    checkpoint is on its way just then, and where the last trial fails there is no result: they would all wait for ever."""
+    """Ends stages that Ray never ends. Ray ends a bracket's stage at the result of its last trial. At the bracket's end
+    it skips trials whose checkpoint is still being written. When the last trial fails there is no result, and all
+    others would wait for ever."""
     for bracket in {scheduler._trial_info[t][0] for t in paused if t in scheduler._trial_info}:
         live = set(bracket._live_trials)
         if live and live <= set(paused) and not live & bracket.trials_to_unpause and bracket.cur_iter_done():
@@ -107,9 +110,10 @@ def _end_stages(scheduler, controller, paused):
 
 
 def _end_generation(scheduler, controller, paused):
-    """Ray ends a generation at the result of the last of its trials. Where that one ends or fails instead, all others would
-    wait for ever, and so they do for one that has failed for good: it stays among Ray's live ones."""
-    live = controller.get_live_trials()  # Ray's own set
+    """Ends a generation that Ray never ends. Ray ends it at the result of its last trial; if that trial ends or
+    fails instead, all others wait for ever. The same happens after a trial has failed for good: it stays in Ray's
+    live set."""
+    live = controller.get_live_trials()  # Ray's own set, not a copy
     for t in [t for t in live if t.is_finished()]:
         live.discard(t)
     if live == set(paused) and all(scheduler._trial_state[t].last_train_time >= scheduler._next_perturbation_sync for t in live):

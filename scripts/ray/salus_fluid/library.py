@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libsalus-fluid.so (daemon/tune/salus_fluid.h) by ctypes: its structs, and where it is found."""
+"""Binds libsalus-fluid.so (daemon/tune/salus_fluid.h) with ctypes: its structs, and the search for the file."""
 import ctypes
 import os
 
@@ -36,9 +36,9 @@ class Plan(ctypes.Structure):
 
 
 def places():
-    """Where it may be, the most particular first."""
+    """Returns the places to search, the most specific first."""
     here = os.path.dirname(os.path.abspath(__file__))
-    tree = os.path.join(here, "..", "..", "..")  # of an editable installation
+    tree = os.path.join(here, "..", "..", "..")  # the source tree of an editable installation
     found = [os.environ.get("SALUS_FLUID_LIBRARY")]
     found += [os.path.join(tree, os.environ.get("BUILD", "build"), "tune", NAME)]
     found += [os.path.join(prefix, "lib", "salus", NAME) for prefix in ("/usr/local", "/usr")]
@@ -67,5 +67,5 @@ def load():
 
 
 def overhead(function, means):
-    """salus_fluid_alpha or _beta of mean times with 1, 2, ... trials, or GPUs."""
+    """Returns salus_fluid_alpha or _beta of the mean times with 1, 2, ... trials or GPUs."""
     return function((DOUBLE * len(means))(*means), len(means))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPUs and jobs of this machine's salusd, as far as a tuning job needs them: which GPUs are there, and
-the weights of its trials' jobs. Asked now and then; a daemon that does not answer is asked again later."""
+"""The GPUs and jobs of this machine's salusd, as far as a tuning job needs them: which GPUs exist, and the weights of
+its trials' jobs. Asks salusd from time to time; when salusd does not answer, asks again later."""
 import logging
 import os
 import time
@@ -10,39 +10,39 @@ from . import control, seat
 
 logger = logging.getLogger(__name__)
 
-# serves: was not given up, though its worker may be just starting; ready: it takes jobs now; worker: (process, how
-# often it was started again), which salusd begins anew when it is started again itself.
+# serves: salusd has not given the GPU up, though its worker may be only starting; ready: it takes jobs now; worker:
+# (process, number of restarts), where the number begins anew when salusd restarts.
 Gpu = namedtuple("Gpu", "serves ready worker")
 
 WEIGHT_MOST = 1000
-STEPS, STEPS_LEAST = 100, 10  # of weights: smaller changes are not worth a question
+STEPS, STEPS_LEAST = 100, 10  # STEPS steps of a weight, at least STEPS_LEAST: smaller changes are not worth a request
 
 
 class Machine:
     def __init__(self, run_dir=None, every_s=0.5, clock=time.monotonic):
         self.control = control.Control(run_dir)
         self.run_dir, self.every_s, self.clock = self.control.run_dir, every_s, clock
-        self.asked_s, self.found = None, {}  # when look() asked last; what gpus() found
-        self.weights_set = 0  # so far, while the job ran
+        self.asked_s, self.found = None, {}  # the time of look()'s latest request; the answer of gpus()
+        self.weights_set = 0  # weights set while the job runs
         self.weight_most = self._weight_most()  # 1: its trials have no weights
 
     def close(self):
         self.control.close()
 
     def _weight_most(self):
-        """What salus.conf(5) lets this user give a job: a job that wants more is refused as a whole."""
+        """Returns the largest weight that salus.conf(5) allows this user; salusd refuses a job that wants more."""
         own = next((u for u in self.control.list("tenant.list") if u["uid"] == os.geteuid()), {"max_weight": 1})
         return WEIGHT_MOST if own["max_weight"] is None else min(own["max_weight"], WEIGHT_MOST)
 
     def gpus(self):
-        """{number: Gpu}"""
+        """Returns {number: Gpu}."""
         self.found = {n: Gpu(g["state"] != "failed", g["state"] == "ready", (g["worker_pid"], g["worker_restarts"]))
                       for n, g in self.control.gpus().items()}
         return self.found
 
     def look(self, weights):
-        """As gpus(), and weights ({trial id: weight}) given to jobs that have others; where nobody answers none is
-        ready. None: it is not time yet."""
+        """Returns the GPUs like gpus() and sets the weights ({trial id: weight}) of jobs that have others. When salusd
+        does not answer, no GPU is ready. None: it is too early to ask again."""
         now = self.clock()
         if self.asked_s is not None and now - self.asked_s < self.every_s:
             return None
@@ -62,7 +62,7 @@ class Machine:
                 return
 
     def _set(self, job, weight):
-        """False: its user may not any more, so that from now on no trial has a weight."""
+        """Returns False when salusd no longer permits it; from then on no trial has a weight."""
         try:
             self.weights_set += self.control.set_weight(job, weight)
         except control.Refused as why:
@@ -83,9 +83,9 @@ class Machine:
 
 
 def weights(plan, highest):
-    """{trial: 1 to `highest`} of a plan's trials that share a GPU: by what is left of each, so that those of
-    one GPU end together, and a straggler has more as it falls behind; at least a tenth of the longest one's.
-    None has any where there is only one."""
+    """Returns {trial: 1 to `highest`} for a plan's trials that share a GPU. The weights follow what is left of each
+    trial, so that those of one GPU end together and a straggler gets more. Each is at least a tenth of the longest
+    one's. A trial alone on its GPUs has no weight."""
     if highest == 1:
         return {}
     most = {}

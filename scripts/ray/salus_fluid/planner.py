@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fluid's library for who has trials with names: events are gathered, a step takes them, and its plan is a
-dictionary. What the library refuses is an error here: nothing is lost in silence."""
+"""Fluid's library for trials with names. Events are gathered, a step applies them, and the plan is a dictionary. An
+event that the library refuses raises an error here, so that none is lost silently."""
 import ctypes
 import time
 
 from . import library
 
-NEVER_NS = 1 << 60  # an epsilon that nothing is worth
+NEVER_NS = 1 << 60  # an epsilon that no gain reaches
 
 
 class Refused(ValueError):
-    """The library's text, and whose event it was."""
+    """The library's error text, with the trial that the event was about."""
 
 
 class Place:
-    """What the plan says of a trial."""
+    """A trial's state and GPUs in the plan."""
 
     def __init__(self, trial, gpus):
         self.share, self.part, self.state = trial.share, trial.part, trial.state
@@ -33,15 +33,15 @@ class Place:
 class Planner:
     def __init__(self, gpus, packed=1, spread=1, change_s=None, trials=65536, flags=library.FILL | library.ROOM,
                  clock=time.monotonic_ns):
-        """change_s: what a restart costs a trial; None: nobody is restarted to be resized."""
+        """change_s: seconds that a restart costs a trial; None: no trial is restarted to be resized."""
         change_ns = NEVER_NS if change_s is None else round(change_s * 1e9)
         config = library.Config(gpus=gpus, trials_most=trials, packed_most=packed, spread_most=spread, flags=flags,
                                 change_ns=change_ns)
         self.lib, self.handle = library.load(), ctypes.c_void_p()
         self.clock, self.events, self.ids, self.names = clock, [], {}, {}
         self.next_id, self.most, self.resizes, self.waiting = 1, trials, 0, 0
-        self.plan = {}    # Place by name
-        self.placed = {}  # those of them that have GPUs
+        self.plan = {}    # {name: Place}
+        self.placed = {}  # the part of the plan that has GPUs
         why = ctypes.create_string_buffer(160)
         if self.lib.salus_fluid_create(ctypes.byref(self.handle), ctypes.byref(config), why, 160):
             raise ValueError(why.value.decode() or "no memory for so many trials")
@@ -87,7 +87,8 @@ class Planner:
     # ---- the step ------------------------------------------------------------------------------
 
     def step(self):
-        """The plan after all that happened; Refused when the library took something not, with all else taken."""
+        """Returns the plan after all events. Raises Refused when the library rejected some of them; all others are
+        applied."""
         plan, wrong, named, batches = library.Plan(), [], {e.id for _, e in self.events}, 0
         while self.events or not batches:
             batch, self.events = self.events[:self.most], self.events[self.most:]
@@ -104,13 +105,13 @@ class Planner:
         return self.plan
 
     def _forget(self, name, event):
-        """A trial that was not let in has no name."""
+        """Removes the name of a trial that was refused."""
         if event.kind == library.JOIN and self.ids.get(name) == event.id:
             del self.names[self.ids.pop(name)]
 
     def _read(self, plan, named):
-        """Of a thousand trials nearly all wait as they did; only what happened to others is read. `named`: ids of
-        those that may be another one whatever the library says has changed."""
+        """Reads the library's plan. Of a thousand trials nearly all wait as before, so only the changed ones are read.
+        `named`: ids that may belong to another trial now, whatever the library reports as changed."""
         before, self.plan, self.placed = self.plan, {}, {}
         for t in plan.trials[:plan.count]:
             number = t.id
@@ -124,12 +125,12 @@ class Planner:
         self.resizes, self.waiting = plan.resizes, plan.waiting
 
     def broken(self):
-        """An invariant of the library that does not hold, or None."""
+        """Returns an invariant of the library that does not hold, or None."""
         text = self.lib.salus_fluid_check(self.handle)
         return text.decode() if text else None
 
 
 def whole_ns(seconds):
-    """What is no number, or none that fits, is what the library says of it: a budget below 0."""
+    """Returns nanoseconds; -1, a budget that the library refuses, when `seconds` is no number or too large."""
     ns = seconds * 1e9
     return round(ns) if -2**62 < ns < 2**62 else -1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fluid as Ray Tune's executor (thesis, section 3.5), around any of its schedulers. Which trials go on and
-which end is that scheduler's; when a trial runs, where, and beside whom is Fluid's.
+"""Fluid as Ray Tune's executor (thesis, section 3.5), around any of Ray's schedulers. That scheduler decides which
+trials continue and which end. Fluid decides when a trial runs, where, and with which others.
 
-A trial that does not run yet is paused to Ray, which starts paused trials by the scheduler's word alone. All
-GPUs of the tuning job are one placement group of Ray's; of each trial Ray sees what is not GPU. A resize over
-whole GPUs is what Ray's ResourceChangingScheduler does: a checkpoint, a pause, another start.
+For Ray, a trial that does not run yet is paused; Ray starts paused trials only when the scheduler chooses them. All
+GPUs of the tuning job are one placement group of Ray; Ray sees only the other resources of each trial. A resize over
+whole GPUs works as in Ray's ResourceChangingScheduler: a checkpoint, a pause, a restart.
 
 Owner: TuneConfig. Thread: the tuning job's."""
 import uuid
@@ -21,31 +21,33 @@ from .deaths import Deaths
 from .overheads import Packing, Scaling, companies
 from .planner import Planner
 
-FIRST_UNIT_S = 1.0  # what a unit of a trial takes is not known before its first one
+FIRST_UNIT_S = 1.0  # assumed for a unit of a trial before any trial has run one
 
 
 class _Known:
-    """What is known of a trial that did not end."""
+    """The scheduler's knowledge of a trial that has not ended."""
 
     def __init__(self):
-        self.unit_s = None  # a unit of time_attr, alone on one GPU
-        self.done = 0       # units
+        self.unit_s = None  # seconds of a unit of time_attr, alone on one GPU
+        self.done = 0       # units done
         self.up = False     # it has made an iteration since it was started
-        self.place = None   # (GPUs, how many trials shared them) since its latest result; None: not the same
+        self.place = None   # (GPUs, number of trials that shared them) since its latest result; None: it changed
 
 
 class _Forgivable(Trial):
-    """Of Ray's trials: whether one may be started again is asked once for each failure, after it was counted."""
+    """A trial of Ray that may forget failures. Ray asks once after each counted failure whether the trial may be
+    restarted."""
 
     def should_recover(self):
-        deaths = getattr(self.temporary_state, "deaths", None)  # nothing of that is in what Ray writes down
+        deaths = getattr(self.temporary_state, "deaths", None)  # Ray does not save this attribute with the trial
         if deaths:
             deaths.look(self)
         return super().should_recover()
 
 
 class _End(Callback):
-    """Of Ray's tuning job: one that is stopped as a whole (time_budget_s, fail_fast, ...) says so to nobody else."""
+    """Tells the scheduler that the tuning job has ended: when it is stopped as a whole (time_budget_s, fail_fast, ...)
+    Ray tells only its callbacks."""
 
     def __init__(self, fluid):
         self.fluid = fluid
@@ -55,10 +57,10 @@ class _End(Callback):
 
 
 class FluidScheduler(ResourceChangingScheduler):
-    """gpus: how many of the machine's, None: all. packed, spread: c and d at most. alpha, beta: overheads;
-    None: measured, from one trial a GPU on. threshold: of (3.1). restart_s: what it costs a trial to be
-    started again from its latest checkpoint; None: none is, to be resized. budget: units of a trial, or a
-    function of its configuration. run_dir, shim: of salusd, and where its libcuda.so.1 is."""
+    """gpus: how many of the machine's GPUs to use, None: all. packed, spread: the largest c and d. alpha, beta:
+    overheads; None: measured, beginning with one trial per GPU. threshold: that of (3.1). restart_s: seconds that a
+    restart from the latest checkpoint costs a trial; None: no trial is restarted to be resized. budget: units of a
+    trial, or a function of its configuration. run_dir: salusd's; shim: the folder of its libcuda.so.1."""
 
     def __init__(self, scheduler=None, gpus=None, packed=4, spread=1, alpha=None, beta=None, threshold=0.05,
                  restart_s=None, budget=None, run_dir=None, shim=None):
@@ -68,20 +70,20 @@ class FluidScheduler(ResourceChangingScheduler):
         self.alpha, self.beta, self.threshold, self.restart_s = alpha, beta, threshold, restart_s
         self.budget, self.run_dir, self.shim_given = budget, run_dir, shim
         self.session = uuid.uuid4().hex[:8]
-        self.planner = None   # as long as there are trials
-        self.trials = {}      # of Fluid's plan, by id
+        self.planner = None   # exists while there are trials
+        self.trials = {}      # trials of Fluid's plan, by id
         self.known = {}       # _Known by id
-        self.told = {}        # budgets that a searcher said: {trial id: (group, units)}
+        self.told = {}        # budgets that a searcher gave: {trial id: (group, units)}
         self.joining = []     # trials that join in the next step
-        self.left_out = {}    # by id: those that their algorithm made pause
-        self.seats = {}       # GPUs by id, of those that were started
+        self.left_out = {}    # trials that their algorithm paused, by id
+        self.seats = {}       # GPUs of the started trials, by id
         self.seated_names = set()
         self.arrivals = 0
-        self.log = []         # (what, trial, detail), for tests and for the curious
+        self.log = []         # (what, trial, detail), for tests and for debugging
 
     def trial_group(self, trial_ids, budgets):
-        """The explicit call of the thesis (section 3.5): trials that a searcher is about to suggest, by their
-        ids, belong together, with so many units each."""
+        """Declares that trials which a searcher is about to suggest belong together, with their ids and the units of
+        each: the explicit call of the thesis (section 3.5)."""
         trial_ids, budgets = list(trial_ids), list(budgets)
         if len(trial_ids) != len(budgets):
             raise ValueError(f"{len(trial_ids)} trials have {len(budgets)} budgets")
@@ -112,7 +114,7 @@ class FluidScheduler(ResourceChangingScheduler):
         most = self.packed if self.alpha is None else 1
         self.packing = Packing(self.planner.lib, most, self.threshold)
         self.scaling = Scaling(self.planner.lib, self.spread if self.beta is None else 1)
-        callbacks = controller._callbacks  # Ray's list of them; what is in it may be the user's list
+        callbacks = controller._callbacks  # Ray's list of callbacks; the inner list may be the user's
         if not any(isinstance(c, _End) for c in callbacks._callbacks):
             callbacks._callbacks = [*callbacks._callbacks, _End(self)]
 
@@ -121,7 +123,7 @@ class FluidScheduler(ResourceChangingScheduler):
         if has < count:
             raise ValueError(f"Ray has {has:g} GPUs, salusd {count}: ray.init(num_gpus={count}), or fluid(gpus=...)")
         group = ray.util.placement_group([{"GPU": 1}] * count)
-        # At the end of the tuning job, or with this scheduler where that ends by an error.
+        # Called at the end of the tuning job, or with the end of this scheduler when the job ends by an error.
         self.give_back = weakref.finalize(self, ray.util.remove_placement_group, group)
         if not group.wait(60):
             self.give_back()
@@ -135,7 +137,7 @@ class FluidScheduler(ResourceChangingScheduler):
         self.planner = None
 
     def stop(self):
-        """The tuning job has ended, with trials that did not."""
+        """Called when the tuning job has ended, perhaps before some of its trials."""
         if not self.planner:
             return
         self._finish()
@@ -151,7 +153,7 @@ class FluidScheduler(ResourceChangingScheduler):
             return
         self.known.setdefault(trial.trial_id, _Known())
         try:
-            self._left_s(trial)  # a budget that cannot be is said before anything runs
+            self._left_s(trial)  # an invalid budget raises before any trial runs
         except ValueError:
             self._finish()
             raise
@@ -160,12 +162,12 @@ class FluidScheduler(ResourceChangingScheduler):
             self._begin(controller)
         trial.__class__, trial.temporary_state.deaths = _Forgivable, self.deaths
         if trial in controller._pending_trials:
-            controller._set_trial_status(trial, Trial.PAUSED)  # it died, and is to be started again
+            controller._set_trial_status(trial, Trial.PAUSED)  # it failed and is to be restarted
         else:
             trial.set_status(Trial.PAUSED)
             slow_down(controller._search_alg, self)
         self._set_resources(trial, 1)
-        trial.init_local_path()  # Ray does that when it starts it, but its reports look into it before
+        trial.init_local_path()  # Ray does this at the start, but its reports read the path before
         if trial.trainable_name not in self.seated_names:
             seat.wrap(trial.trainable_name, self.session)
             self.seated_names.add(trial.trainable_name)
@@ -195,7 +197,7 @@ class FluidScheduler(ResourceChangingScheduler):
         self._forget(tune_controller, trial)
 
     def on_trial_error(self, tune_controller, trial, **kwargs):
-        """It ends here; if it is to be started again on_trial_add follows."""
+        """Called when the trial has failed. If it is to be restarted, on_trial_add follows."""
         self.log.append(("died", trial.trial_id, ""))
         self._leave(trial)
         super().on_trial_error(tune_controller, trial, **kwargs)
@@ -208,7 +210,7 @@ class FluidScheduler(ResourceChangingScheduler):
             raise ValueError("reuse_actors=True: a process of Fluid's belongs to one trial")
         self._come_back(tune_controller)
         if not self.planner:
-            return None  # its algorithm has just stopped the last trials
+            return None  # the algorithm has just stopped the last trials
         self._look()
         self._join()
         self._settle(tune_controller)
@@ -239,7 +241,7 @@ class FluidScheduler(ResourceChangingScheduler):
             self.planner.end(trial.trial_id)
 
     def _forget(self, tune_controller, trial, again=False):
-        """The tuning job has ended with its last trial: its GPUs are Ray's again."""
+        """Forgets a trial. When it was the last one, the tuning job has ended and Ray gets its GPUs back."""
         seat.forget(self.session, trial.trial_id)
         others = [t for t in tune_controller.get_live_trials() if t is not trial and not t.is_finished()]
         if not others and tune_controller.search_alg.is_finished() and not again:
@@ -250,12 +252,12 @@ class FluidScheduler(ResourceChangingScheduler):
         paused = [t for t in self.left_out.values() if t.status == Trial.PAUSED and not t.is_saving]
         for trial in groups.wanted(self._base_scheduler, tune_controller, paused) if paused else ():
             del self.left_out[trial.trial_id]
-            # PBT in synchronous mode may have taken it from its process while a checkpoint was on its way; by that Ray keeps
-            # a decision to stop it, which the trial's next checkpoint would be the occasion of.
+            # Drops a stop that Ray cached. In synchronous mode, PBT may have stopped the trial's process while a
+            # checkpoint was being written; Ray would carry the stop out at the trial's next checkpoint.
             tune_controller._tune_controller._cached_trial_decisions.pop(trial.trial_id, None)
             self.joining.append(trial)
 
-    # ---- what Fluid is told --------------------------------------------------------------------
+    # ---- input of Fluid ------------------------------------------------------------------------
 
     def _overheads(self):
         alpha = self.packing.alpha if self.alpha is None else self.alpha
@@ -272,12 +274,12 @@ class FluidScheduler(ResourceChangingScheduler):
         return units * (known.unit_s or self._unit_s())
 
     def _unit_s(self):
-        """Of a trial that has not run: the mean of the others."""
+        """Returns the assumed unit of a trial that has not run: the mean of the others."""
         times = [k.unit_s for k in self.known.values() if k.unit_s]
         return sum(times) / len(times) if times else FIRST_UNIT_S
 
     def _learn(self, trial, result):
-        """From a result: how long a unit takes alone, and what its company costs."""
+        """Learns from a result how long a unit takes alone and how much the company slows it."""
         known = self.known[trial.trial_id]
         done = result.get(groups.unit(self._base_scheduler), 0)
         units, known.done, known.up = done - known.done, done, True
@@ -287,7 +289,8 @@ class FluidScheduler(ResourceChangingScheduler):
         known.place = here
 
     def _take(self, name, known, here, took_s, units):
-        """What is compared are iterations, for a unit may be a second, which company makes no longer."""
+        """Compares the times of iterations, not of units: a unit may be a second, which company does not make
+        longer."""
         gpus, company = here
         share = 1 / company if company > 1 else len(gpus)
         if len(gpus) > 1:
@@ -305,11 +308,11 @@ class FluidScheduler(ResourceChangingScheduler):
             for other in self.trials:
                 self.planner.known(other, **over)
 
-    # ---- what Fluid says -----------------------------------------------------------------------
+    # ---- output of Fluid -----------------------------------------------------------------------
 
     def _step(self):
-        """Who has GPUs. Those that had some before and others now: the iteration that they are in has had more than
-        one company."""
+        """Makes a step. Returns the trials that have GPUs. A trial whose GPUs or company changed gets no place: its
+        current iteration is no measurement."""
         before = self.planner.placed
         self.planner.step()
         company = self._companies()
@@ -323,7 +326,7 @@ class FluidScheduler(ResourceChangingScheduler):
         return companies(self.planner.placed, lambda name: self.known[name].up)
 
     def _look(self):
-        """GPUs that came or went, weights of jobs."""
+        """Notices GPUs that came or went, and sets the weights of jobs."""
         found = self.machine.look(self._weights())
         if found is not None:
             self.there = found
@@ -336,7 +339,8 @@ class FluidScheduler(ResourceChangingScheduler):
         return machine.weights(self.planner.placed, self.machine.weight_most)
 
     def _is_ready(self, place):
-        """Who is started while its GPU's worker is only being started dies if that is given up."""
+        """Returns whether all GPUs of the place are ready: a trial dies if it starts while a GPU's worker is still
+        starting and is then given up."""
         return all(g in self.there and self.there[g].ready for g in (self.numbers[n] for n in place.gpus))
 
     def _gpu(self, index, number, here):
@@ -345,8 +349,9 @@ class FluidScheduler(ResourceChangingScheduler):
         self.planner.gpu(index, here)
 
     def _has_to_move(self, trial, result):
-        """Its resize over whole GPUs was planned, or its GPU is gone: at the end of an iteration that has a
-        checkpoint. Without one it stays where it is, until it fails or ends."""
+        """Returns whether the trial must stop at this iteration, because its resize over whole GPUs is planned or its
+        GPU is gone. The iteration must have a checkpoint; without one the trial stays where it is, until it fails or
+        ends."""
         place = self.planner.plan.get(trial.trial_id)
         if not place or place.runs and place.gpus == self.seats.get(trial.trial_id):
             return False
@@ -356,7 +361,7 @@ class FluidScheduler(ResourceChangingScheduler):
         return saves
 
     def _settle(self, tune_controller):
-        """Who was to be resized and stands still has left what it was to leave."""
+        """Reports paused trials that were to be resized: they have left their GPUs."""
         for name, place in self.planner.placed.items():
             trial = self.trials.get(name)
             if trial and place.resizes and trial.status == Trial.PAUSED and not trial.is_saving:
@@ -369,11 +374,12 @@ class FluidScheduler(ResourceChangingScheduler):
         self.log.append(("seat", trial.trial_id, numbers))
         self.seats[trial.trial_id] = place.gpus
         self.deaths.seated(trial, {n: self.there[n] for n in numbers})
-        self.known[trial.trial_id].up = False  # its first iteration has its start in it
+        self.known[trial.trial_id].up = False  # the first iteration includes the start
         seat.put(self.session, trial.trial_id, seat.describe(trial.trial_id, numbers, weight, self.machine.run_dir, self.shim))
 
     def _set_resources(self, trial, width):
-        """What Ray sees of it: all but GPUs, which the tuning job has as a whole; the CPUs of `width` processes."""
+        """Sets the resources that Ray sees of the trial: the CPUs of `width` processes, and no GPU, since the tuning
+        job holds those as a whole."""
         first = dict(self._base_trial_resources.bundles[0]) if self._base_trial_resources.bundles else {}
         first.pop("GPU", None)
         first["CPU"] = first.get("CPU", 0) * width
@@ -382,11 +388,11 @@ class FluidScheduler(ResourceChangingScheduler):
         self._reallocated_trial_ids.add(trial.trial_id)
 
     def _width_of(self, tune_controller, trial, result, scheduler):
-        """Ray's seam for resizes is asked by on_trial_result above alone."""
+        """Ray's hook for resizes; never resizes, since on_trial_result above decides."""
         return None
 
     def __getstate__(self):
-        """Of the tuning job as Ray keeps it: what is said to fluid(), for a job that is restored."""
+        """Returns the state that Ray saves with the tuning job: the arguments of fluid(), for a restored job."""
         return {**self.__dict__, "planner": None, "machine": None, "packing": None, "scaling": None, "deaths": None, "give_back": None}
 
     def debug_string(self):
@@ -394,8 +400,8 @@ class FluidScheduler(ResourceChangingScheduler):
 
 
 def slow_down(algorithm, scheduler):
-    """Searchers that learn are asked for as many trials as there is room for: Ray's own limit counts pending
-    trials, which ours are not. What the algorithm keeps of itself stays as it is."""
+    """Asks learning searchers only for as many trials as can start: Ray's own limit counts pending trials, and ours are
+    paused. The algorithm's own state stays as it is."""
     made = type(algorithm)
     if made.__name__ == "BasicVariantGenerator" or hasattr(made, "fluid"):
         return

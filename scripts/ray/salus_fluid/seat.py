@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a trial runs, in the trial's own process: told by the scheduler through Ray's key-value store before
-the process is there, and made the process's environment before the user's function begins."""
+"""The place of a trial, in the trial's own process. The scheduler stores it in Ray's key-value store before the process
+exists; the process makes it its environment before the user's function begins."""
 import ctypes
 import functools
 import json
@@ -12,16 +12,16 @@ PREFIX = "salus-fluid:"
 SHIM = "libcuda.so.1"
 GPUS = "SALUS_FLUID_GPUS"
 PR_SET_PDEATHSIG = 1
-LIBC = ctypes.CDLL(None)  # before there is a process between fork and exec, where nothing may be loaded
+LIBC = ctypes.CDLL(None)  # loaded now: between fork and exec nothing may be loaded
 
 
 def gpus():
-    """Numbers of this trial's GPUs; several: a process on each is the trial's affair."""
+    """Returns the numbers of this trial's GPUs. With several, the trial itself starts a process for each."""
     return [int(n) for n in os.environ.get(GPUS, "").split(",") if n]
 
 
 def environment(gpu=None):
-    """Variables for a process of the trial that is to run on that GPU (None: the trial's first)."""
+    """Returns the environment for a process of the trial that is to run on that GPU (None: the trial's first)."""
     env = dict(os.environ)
     if gpu is not None:
         env["SALUS_GPU"] = str(gpu)
@@ -29,20 +29,20 @@ def environment(gpu=None):
 
 
 def start(argv, gpu=None, **options):
-    """subprocess.Popen of a program of the trial on that GPU. It ends with the trial, however that ends: also
-    when the trial's process is killed. To Linux that is the thread that calls this: it is to be the trial's own,
-    or one that lives as long."""
+    """Starts a program of the trial on that GPU; returns its subprocess.Popen. The program ends with the trial, even
+    when the trial's process is killed. Linux ties it to the calling thread, which must be the trial's own or live as
+    long."""
     return subprocess.Popen(argv, env=environment(gpu), preexec_fn=functools.partial(_end_with, os.getpid()), **options)
 
 
 def _end_with(parent):
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        os._exit(1)  # it ended before that was asked for
+        os._exit(1)  # the parent ended before prctl()
 
 
 def name_of(trial_id):
-    """Its jobs', as `salusctl job list` has them."""
+    """Returns the name of the trial's jobs in `salusctl job list`."""
     return f"fluid-{trial_id}"
 
 
@@ -54,7 +54,7 @@ def library_places(shim=None):
 
 
 def find_shim(shim=None):
-    """The folder of Salus's libcuda.so.1."""
+    """Returns the folder of Salus's libcuda.so.1."""
     places = library_places(shim)
     found = next((p for p in places if os.path.exists(os.path.join(p, SHIM))), None)
     if not found:
@@ -63,7 +63,7 @@ def find_shim(shim=None):
 
 
 def describe(trial_id, gpus_of, weight, run_dir, shim):
-    """What a trial is told. A weight of 1 is what a job has of which none is said."""
+    """Returns the place of a trial as JSON. A weight of 1 is not written: jobs have it by default."""
     first = {"SALUS_GPU": str(gpus_of[0]), "SALUS_JOB_NAME": name_of(trial_id), "SALUS_RUN_DIR": run_dir,
              GPUS: ",".join(map(str, gpus_of))}
     if weight > 1:
@@ -72,15 +72,15 @@ def describe(trial_id, gpus_of, weight, run_dir, shim):
 
 
 def take(text):
-    """Of what was told: this process's environment, and that of what it starts."""
+    """Sets the environment of this process and its children from the text of describe()."""
     told = json.loads(text)
     os.environ.update(told["environment"])
-    os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # Ray hides GPUs of which a trial asked none
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # Ray hides all GPUs from a trial that requested none
     shim = told["shim"]
     for variable, value in (("LD_LIBRARY_PATH", shim), ("LD_PRELOAD", os.path.join(shim, SHIM))):
         had = [p for p in os.environ.get(variable, "").split(":") if p and p != value]
         os.environ[variable] = ":".join([value, *had])
-    # Who loads libcuda.so.1 in this process from now on finds the one that is there.
+    # From now on, a library of this process that loads libcuda.so.1 gets this one.
     ctypes.CDLL(os.path.join(shim, SHIM), mode=ctypes.RTLD_GLOBAL)
 
 
@@ -102,7 +102,7 @@ def get(session, trial_id):
 
 
 def wrap(name, session):
-    """The trainable of that name takes its seat first, where it was told one in this session."""
+    """Makes the trainable of that name call take() first, if the scheduler stored a place in this session."""
     from ray.tune.registry import get_trainable_cls, register_trainable
     base = get_trainable_cls(name)
     base = getattr(base, "unseated", base)
