@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a search of 27 trials takes in four ways, one after the other, in rounds: docs/results/2026-11-ray.md.
+"""Measures how long a search of 27 trials takes in four ways, one after the other, in rounds:
+docs/results/2026-11-ray.md.
 
     make bench-ray [ROUNDS=3] [WAYS="FIFO Fluid"]
 
-A trial takes some 15, 30 or 60 s alone, a round a quarter of an hour. No way begins while others take more than a tenth of the
-processors, and what they took while it ran is said: above a tenth a time is printed and does not count.
-"""
+A trial takes some 15, 30 or 60 s alone, a round a quarter of an hour. No way begins while other processes use more than
+a tenth of the processors. Their use during a run is printed: above a tenth, the time is printed but does not count. """
 import os
 import statistics
 import sys
@@ -14,15 +14,15 @@ import time
 
 from search import Search, equal, trial, tune
 
-OTHERS_MOST = 0.1    # of the processors
-PATIENCE_S = 600     # until it is quiet
+OTHERS_MOST = 0.1    # the part of the processors that other processes may use
+PATIENCE_S = 600     # seconds to wait until the machine is quiet
 EPOCHS = (60, 120, 240)
-WAIT_S = 0.2         # of an iteration for its input; computing takes a tenth of that, alone
+WAIT_S = 0.2         # seconds of an iteration in which it waits for input; computing takes a tenth of that, alone
 
 
 class Others:
-    """What part of the processors is taken by whoever did not descend from this process: looked at each second, so that who
-    lives for less than that is not seen."""
+    """Measures the part of the processors that processes outside this process's tree use. Looks each second, so a
+    process that lives for less is not seen."""
 
     def __init__(self):
         self.over, self.took, self.begin = threading.Event(), 0, time.monotonic()
@@ -49,7 +49,7 @@ class Others:
 
 
 def foreign():
-    """{pid: ticks of a processor} of processes that are neither this one nor descend from it."""
+    """Returns {pid: processor ticks} of the processes that are neither this one nor its descendants."""
     parents, ticks = {}, {}
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
@@ -82,7 +82,7 @@ def plain(share):
 
 
 class Stamped(list):
-    """A scheduler's log that knows when things happened."""
+    """A scheduler's log with the time of each entry."""
 
     def __init__(self):
         self.begin, self.at = time.monotonic(), []
@@ -92,12 +92,12 @@ class Stamped(list):
         self.at.append(time.monotonic() - self.begin)
 
     def known(self):
-        """When c and alpha were found to be what."""
+        """Returns when c and alpha were measured, with their values."""
         return [f"{at:.0f} s: c={e[2]['packed']} alpha={e[2]['alpha']:.3f}" for at, e in zip(self.at, self) if e[0] == "known"]
 
 
 def makespan(s, scheduler, train=None):
-    """(s, words about it)"""
+    """Returns (seconds, a text about them)."""
     space = {"lr": tune.grid_search([0.1, 0.2, 0.3]), "width": tune.grid_search([1, 2, 3]),
              "epochs": tune.grid_search(list(EPOCHS)), "wait": WAIT_S, "passes": 20}
     begin = time.monotonic()
@@ -109,7 +109,8 @@ def makespan(s, scheduler, train=None):
 
 
 def timeline(results):
-    """Where the time went: iterations at once in the mean, from the first one that ended to the last; how long one takes."""
+    """Tells where the time went: the mean number of concurrent iterations from the first end to the last, and the mean
+    time of one."""
     ends = sorted((time_ for r in results for time_ in r.metrics_dataframe["timestamp"]))
     each = [took for r in results for took in r.metrics_dataframe["time_this_iter_s"][1:]]
     starts = [r.metrics_dataframe["time_this_iter_s"][0] for r in results]
@@ -129,7 +130,7 @@ WAYS = {"FIFO": lambda s: makespan(s, None, plain(1)), "fractions": lambda s: ma
 
 
 def run():
-    """What else the machine does hits all ways, since each round has them all."""
+    """Other work on the machine affects all ways alike, since each round contains all of them."""
     states, wanted = {}, [a for a in sys.argv[1:] if a in WAYS] or list(WAYS)
     counted = {name: [] for name in wanted}
     for number in range(1, int(os.environ.get("ROUNDS", "3")) + 1):

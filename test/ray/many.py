@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""So many trials more than GPUs, each a process of Ray's, of two short iterations: none is lost, and what Fluid's part of the
-tuning job costs its thread. Ray starts one in about a second on two processors.
+"""Runs many more trials than GPUs, each a process of Ray with two short iterations. Checks that none is lost and
+measures the time that Fluid takes of the tuning job's thread. Ray starts one process in about a second on two
+processors.
 
     test/ray/run.py --many 1000
 """
@@ -14,7 +15,8 @@ CALLS = ("on_trial_add", "on_trial_result", "on_trial_complete", "choose_trial_t
 
 
 class Timed(FluidScheduler):
-    """What it takes of the tuning job's thread, of a processor's time: {call: [times, s, the longest]}."""
+    """A scheduler that measures the processor time of its calls on the tuning job's thread: {call: [times, s, the
+    longest]}."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ray Tune's own tuning job (TuneController) over trials that are no processes: numbers, computed when the job asks
-for an iteration. What happens next is drawn of all that may, so that a seed is an order of events, and a thousand
-trials take a minute. Who waits for nothing is found at once: that is an error.
+"""Ray Tune's own tuning job (TuneController) over simulated trials: numbers instead of processes, computed when the job
+asks for an iteration. The next event is drawn at random from all possible ones, so a seed fixes the order of events,
+and a thousand trials take a minute. A trial that waits for no event raises an error at once.
 
     with pretend.stage(seed) as stage: tuner.fit()
 """
@@ -17,7 +17,7 @@ from ray.train._internal.session import _TrainingResult
 from ray.tune.error import TuneError
 from ray.tune.execution import tune_controller
 
-IDLE_STEPS = 200  # of the job's loop in a row in which nothing can happen: it stands still
+IDLE_STEPS = 200  # rounds of the job's loop without a possible event, after which the job hangs
 
 
 def step(state, iteration, passes):
@@ -29,7 +29,8 @@ def loss(state, iteration):
 
 
 def alone(seed, trail, iterations):
-    """The state after so many, of a trial that changes its passes as the trail says: [[after, passes], ...]."""
+    """Returns the state after `iterations` iterations of a trial whose passes change as the trail tells: [[after,
+    passes], ...]."""
     state = seed
     for iteration in range(1, iterations + 1):
         state = step(state, iteration, [p for after, p in trail if after < iteration][-1])
@@ -41,7 +42,7 @@ class StandsStill(Exception):
 
 
 class Actor:
-    """A trial's process, as far as the job sees it; a function that ends says so with a result of its own."""
+    """A trial's process as the job sees it. A trial that is a function reports its end with a last result."""
 
     def __init__(self, stage, config):
         self.stage, self.config = stage, config
@@ -65,7 +66,7 @@ class Actor:
                 "should_checkpoint": bool(self.config.get("saves"))}
 
     def save(self):
-        """As a function's: the checkpoint of its latest report, or none."""
+        """Saves like a function: returns the checkpoint of its latest report, or none."""
         if not self.done or not self.config.get("saves"):
             return _TrainingResult(checkpoint=None, metrics={})
         path = self.stage.keep([self.state, self.done, self.trail])
@@ -81,7 +82,7 @@ class Actor:
 
 
 class Handle:
-    """What a trial has of its process."""
+    """The handle by which the job refers to a trial's process."""
 
     class get_auto_filled_metrics:
         @staticmethod
@@ -90,15 +91,15 @@ class Handle:
 
 
 class Stage:
-    """In place of Ray's RayActorManager: what the job calls of it. Events wait in one list, and come in any order; only a
-    process's tasks are done in the order in which they were asked for."""
+    """Replaces Ray's RayActorManager with the methods that the job calls. Events wait in one list and arrive in any
+    order; only the tasks of one process run in the order in which they were asked for."""
 
     def __init__(self, seed, most):
         self.random, self.most = random.Random(seed), most
         self.kept, self.starts, self.idle = {}, 0, 0
-        self.events = []  # (process, whether it is a task, what to call)
+        self.events = []  # (process, whether the event is a task, function to call)
         self.waiting, self.actors, self.failed = {}, {}, set()
-        self._live_actors_to_ray_actors_resources = {}  # by this name the job reads it
+        self._live_actors_to_ray_actors_resources = {}  # the job reads this name
 
     def keep(self, what):
         path = f"/kept/{len(self.kept)}"
@@ -113,7 +114,7 @@ class Stage:
         return actor
 
     def _launch(self):
-        """As many as there is room for; each is there some time later."""
+        """Starts as many processes as there is room for; each becomes ready later."""
         for actor in list(self.waiting)[:max(self.most - len(self.actors), 0)]:
             self.actors[actor] = Actor(self, self.waiting.pop(actor))
             self._live_actors_to_ray_actors_resources[actor] = Handle(), None
@@ -127,7 +128,7 @@ class Stage:
             del self.waiting[actor]
             return False
         started = [e for e in self.events if e[0] is actor and not e[1]]
-        if started:  # it was not there yet: nothing is said of it
+        if started:  # the job hears nothing of a process that was not ready yet
             self.events = [e for e in self.events if e not in started]
             actor.set_on_stop(None)
             actor.set_on_error(None)
@@ -149,12 +150,12 @@ class Stage:
     def is_actor_failed(self, tracked_actor):
         return tracked_actor in self.failed
 
-    # ---- what they are asked -------------------------------------------------------------------
+    # ---- requests to processes -----------------------------------------------------------------
 
     def schedule_actor_task(self, tracked_actor, method_name, args=(), kwargs=None, on_result=None, on_error=None,
                             _return_future=False):
         if tracked_actor in self.waiting:
-            return None  # only to be stopped, which needs no process
+            return None  # to be stopped only, which needs no process
         try:
             answer = getattr(self.actors[tracked_actor], method_name)(*args)
             call = on_result and (lambda: on_result(tracked_actor, answer))

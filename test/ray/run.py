@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run_ray.py in an environment of its own that has Ray, made in $BUILD/ray where it is not there (some 150 MB
-from the Python package registry), and the package of scripts/ray, installed as people install it. Where Ray
-cannot be had that is said, and is a failure: this tier is asked for. BOHB's searcher is extra: without it its test is skipped.
+"""Runs run_ray.py in a Python environment with Ray and the package of scripts/ray, installed as users install it. The
+environment is made in $BUILD/ray when it does not exist (some 150 MB from the Python package registry). If Ray cannot
+be installed, the run fails and tells why: nobody runs this tier by accident. BOHB's searcher is optional: without it
+its test is skipped.
 
     test/ray/run.py [--list] [--makespans] [--many COUNT] [NAME-PART...]
 """
@@ -22,7 +23,7 @@ PIP = (os.path.join(PLACE, "bin", "pip"), "install", "--quiet", "--disable-pip-v
 
 
 def tried(*argv):
-    """None, or what it said last."""
+    """Returns None on success, else the command's last output line."""
     done = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         return f"{' '.join(argv[:4])}: {(done.stdout.strip().splitlines() or ['?'])[-1]}"
@@ -35,7 +36,8 @@ def run(*argv):
 
 
 def is_installed(wanted):
-    """Its paths are in its files, so that it cannot be moved; a copy of what was wanted says last of all that it is whole."""
+    """An environment contains its own paths, so it cannot be moved. A copy of the requirements, written last, shows
+    that it is complete."""
     try:
         with open(os.path.join(PLACE, os.path.basename(wanted).removesuffix(".txt"))) as kept, open(wanted) as f:
             return kept.read() == f.read()
@@ -65,7 +67,8 @@ def install_searchers():
 
 
 def install_package():
-    """As `pip install ./scripts/ray`, from a copy: setuptools leaves its own files beside what it builds."""
+    """Installs like `pip install ./scripts/ray`, but from a copy: setuptools leaves files beside the sources that it
+    builds."""
     copy = os.path.join(PLACE, "package")
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(os.path.join(ROOT, "scripts", "ray"), copy, ignore=shutil.ignore_patterns("__pycache__"))

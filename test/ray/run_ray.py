@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ray Tune with Fluid (scripts/ray) on two software GPUs: real trials, which end, die, are killed and lose
-their GPU. Run by run.py, in the environment that has Ray. test_algorithms.py, test_pretended.py have more of the suite.
+"""Tests Ray Tune with Fluid (scripts/ray) on two software GPUs: real trials, which end, fail, are killed and lose their
+GPU. run.py runs this in the environment with Ray. More tests are in test_algorithms.py and test_pretended.py.
 
     run_ray.py [--list] [NAME-PART...]
     run_ray.py --makespans [WAY...]         docs/results/2026-11-ray.md; ROUNDS times
@@ -14,7 +14,8 @@ import signal
 import sys
 import tempfile
 
-from search import SHIM, Search, equal, grid, processes, program, ray, seats, trial, tune, wait_for  # first: it says where things are
+# first: this module sets the import paths
+from search import SHIM, Search, equal, grid, processes, program, ray, seats, trial, tune, wait_for
 import makespans
 import many
 import test_algorithms
@@ -34,7 +35,7 @@ def test_a_grid_is_shared_and_right():
 
 
 def test_weights_change_without_a_restart():
-    """By budget: the long one of a GPU has more, and all the more as it falls behind."""
+    """Weights follow the budgets: the longer trial of a GPU gets more, and still more as it falls behind."""
     with Search() as s:
         f = s.fluid(alpha=1.1, packed=2, gpus=1, budget=lambda config: config["epochs"])
         s.right(s.fit({"lr": 0.1, "width": 1, "epochs": tune.grid_search([20, 60])}, f))
@@ -43,7 +44,7 @@ def test_weights_change_without_a_restart():
 
 
 def test_a_user_whose_limits_are_as_they_come():
-    """It may give its jobs no weight above 1, and salusd refuses each that comes with one."""
+    """The user may give their jobs no weight above 1; salusd refuses each job that asks for more."""
     with Search() as s:
         s.daemon.ctl("tenant", "limit", str(os.geteuid()), "max_weight=1")
         f = s.fluid(alpha=1.1, packed=4)
@@ -84,8 +85,8 @@ def test_a_trial_that_dies_for_good_is_alone_in_that():
 
 
 def test_a_gpu_goes_away():
-    """Its worker is killed, and none starts again: its trials go on from their checkpoints on the other one, though Ray
-    is to start none again that fails (max_failures of 0, as it comes)."""
+    """A worker is killed and none starts again. Its trials continue from their checkpoints on the other GPU, though Ray
+    may restart no failed trial (max_failures of 0, the default)."""
     with tempfile.TemporaryDirectory() as folder:
         gone = os.path.join(folder, "gone")
         worker = script(os.path.join(folder, "worker"),
@@ -128,7 +129,7 @@ def test_bad_input():
 
 
 def test_the_tutorial():
-    """docs/ray.md, from an empty environment to a search."""
+    """Follows docs/ray.md from an empty environment to a search."""
     with tempfile.TemporaryDirectory(prefix="st-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         out, watch = tutorial.follow(folder)
         equal(re.fullmatch(r"\{'seed': (\d|1[01])\}", out.strip().splitlines()[-1]) is not None, True, f"a configuration at its end:\n{out}")
@@ -143,7 +144,7 @@ class HalfWay(Search):
 
 
 def test_what_fails_half_way_leaves_nothing():
-    """Of the tests themselves: neither a daemon that did not start nor one that did outlives its Search."""
+    """Checks the tests themselves: whether its start failed or not, no daemon outlives its Search."""
     for search in (Search("--no-such-option", "1"), HalfWay()):
         try:
             with search:
@@ -162,9 +163,9 @@ def tests():
 
 
 def main():
-    """One Ray for all; its files, its token too, are in a folder that goes."""
+    """Starts one Ray for all tests; its files, with its token, are in a temporary folder."""
     bench = makespans.run if "--makespans" in sys.argv else many.run if "--many" in sys.argv else None
-    folder = tempfile.mkdtemp(prefix="sr-", dir="/tmp")  # short: Ray has sockets there
+    folder = tempfile.mkdtemp(prefix="sr-", dir="/tmp")  # a short path, for Ray has sockets there
     os.environ["HOME"] = folder
     try:
         if "--list" not in sys.argv:

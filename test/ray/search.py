@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search of the tests: a daemon with two software GPUs, trials of Ray Tune on them, and what must hold of these."""
+"""A search of the tests: a daemon with two software GPUs, trials of Ray Tune on them, and the checks of their
+results."""
 import contextlib
 import json
 import os
@@ -27,14 +28,14 @@ SHIM = os.path.join(BUILD, "shim")
 
 
 class Search:
-    """A daemon with two GPUs, and a folder for all that is written."""
+    """A daemon with two GPUs, and a temporary folder for all files."""
 
     def __init__(self, *options, states=None):
         self.daemon = Two(*options)
-        self.states = {} if states is None else states  # of configurations alone
+        self.states = {} if states is None else states  # final states by configuration, each run alone
 
     def __enter__(self):
-        with contextlib.ExitStack() as began:  # which ends what was begun where the rest fails
+        with contextlib.ExitStack() as began:  # cleans up if a later step fails
             began.callback(shutil.rmtree, self.daemon.run_dir, ignore_errors=True)
             self.folder = began.enter_context(tempfile.TemporaryDirectory(prefix="salus-search-", ignore_cleanup_errors=True))
             began.enter_context(self.daemon)
@@ -43,10 +44,10 @@ class Search:
         return self
 
     def describe(self):
-        """What a trial of test/ray/trial.py needs to know."""
+        """Returns what a trial of test/ray/trial.py needs to know."""
         env = self.daemon.environment()
         return {"marks": self.folder, "program": program("tuned"),
-                "environment": {"CUDA_VISIBLE_DEVICES": "0",  # a job has one GPU, whatever number Ray gives it
+                "environment": {"CUDA_VISIBLE_DEVICES": "0",  # a job has one GPU, whichever number Ray gives the GPU
                                 **{k: env[k] for k in ("SALUS_RUN_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH")}}}
 
     def __exit__(self, kind, *_):
@@ -70,11 +71,12 @@ class Search:
         return make(base, run_dir=self.daemon.run_dir, shim=SHIM, **options)
 
     def right(self, results, whole=True):
-        """Each trial's state is that of its configuration alone; `whole`: after all of its iterations."""
+        """Checks that each trial's state is that of its configuration run alone. `whole`: after all of its
+        iterations."""
         failed = [r.error for r in results if r.error]
         if failed:
             raise AssertionError(f"a trial failed: {failed[0]}")
-        # Of its latest result: PBT may have given the trial another one since.
+        # Uses the configuration of the latest result: PBT may have given the trial another one since.
         runs = [(r, r.metrics["config"], json.loads(r.metrics["trail"])) for r in results]
         self.run_alone([(config, trail) for _, config, trail in runs])
         for r, config, trail in runs:
@@ -84,7 +86,8 @@ class Search:
                 equal(done, config["epochs"], "iterations")
 
     def run_alone(self, runs):
-        """Their states without Ray, one after the other, in a process of its own; those of fewer iterations begin alike."""
+        """Computes the states without Ray, one after the other, in a process of its own. Trials with fewer iterations
+        have the same first states."""
         longest = {}
         for config, trail in sorted(runs, key=lambda run: run[0]["epochs"]):
             longest[key(config, trail)] = config, trail
@@ -101,7 +104,7 @@ def key(config, trail):
 
 
 def processes(word):
-    """Process ids whose command line has it, but ours."""
+    """Returns the ids of the processes with this text in their command line, except this one."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -114,7 +117,7 @@ def processes(word):
 
 
 def groups_of_gpus():
-    """Ray's placement groups that have a GPU now."""
+    """Returns Ray's placement groups that hold a GPU now."""
     return [p for p in ray.util.placement_group_table().values()
             if p["state"] != "REMOVED" and any(b.get("GPU") for b in p["bundles"].values())]
 

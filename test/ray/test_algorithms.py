@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ray Tune's own algorithms over Fluid, with real trials: each trial's states are those of a run alone with its configuration,
-and where its configuration changes on the way, with these changes. Run by run_ray.py."""
+"""Runs Ray Tune's own algorithms over Fluid with real trials. Each trial's states must equal those of a run alone with
+the same configuration and, where the configuration changes during the run, the same changes. Run by run_ray.py."""
 import json
 import os
 import random
@@ -26,7 +26,7 @@ def test_algorithms():
 
 
 def recorded(results, trial_id):
-    """The passes that PBT, by its own record, had a trial's weights go through: Ray reads that back for a replay."""
+    """Returns the passes of a trial's weights according to PBT's own record, which Ray reads for a replay."""
     path = os.path.join(results.experiment_path, f"pbt_policy_{trial_id}.txt")
     if not os.path.exists(path):
         return None
@@ -35,9 +35,9 @@ def recorded(results, trial_id):
 
 
 def population(s, synch):
-    """(trials whose passes changed); of iterations as checkpoints have them, for Ray's record has the other trial's latest
-    result, which may be later; of passes as Ray's record has them."""
-    random.seed(5)  # of PBT's draws: else what it changes may be nothing
+    """Returns the trials whose passes changed. The iterations of changes come from the checkpoints, since Ray's record
+    has the other trial's latest result, which may be later. The passes come from Ray's record."""
+    random.seed(5)  # seeds PBT's draws: with others it may change nothing
     base = schedulers.PopulationBasedTraining(time_attr="training_iteration", perturbation_interval=3, quantile_fraction=0.5, synch=synch,
                                               hyperparam_mutations={"passes": [10, 15, 20, 30, 40]})
     f = s.fluid(base, alpha=1.1)
@@ -45,7 +45,7 @@ def population(s, synch):
     equal((len(results), [r.error for r in results]), (6, [None] * 6), "failures")
     for r in results:
         if r.config != r.metrics["config"]:
-            continue  # changed after its last iteration
+            continue  # it was changed after its last iteration
         passes = [p for _, p in json.loads(r.metrics["trail"])]
         wanted = recorded(results, r.metrics["trial_id"]) or [r.config["passes"]]
         equal(passes, [p for p, before in zip(wanted, [None, *wanted]) if p != before], "passes")
@@ -65,7 +65,7 @@ def test_population_based_training_in_synchronous_mode():
 
 
 def searcher():
-    """BOHB's, which needs what is not everywhere to be had."""
+    """Returns BOHB's searcher, which needs packages that may be missing."""
     try:
         import ConfigSpace  # noqa: F401
         import hpbandster  # noqa: F401

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ray Tune's own tuning job over Fluid, with trials that are numbers (pretend.py): a thousand of them, and every algorithm in
-orders of events drawn at random, with trials that fail. Run by run_ray.py."""
+"""Runs Ray Tune's own tuning job over Fluid with simulated trials (pretend.py): a thousand trials, and every algorithm
+with random orders of events and failing trials. Run by run_ray.py."""
 import contextlib
 import logging
 import os
@@ -15,12 +15,12 @@ from test_algorithms import searcher
 from ray.tune import schedulers
 from ray.tune.experiment import Trial
 
-SEEDS = int(os.environ.get("SEEDS", "5"))  # of each algorithm
+SEEDS = int(os.environ.get("SEEDS", "5"))  # seeds of each algorithm
 
 
 @contextlib.contextmanager
 def silence():
-    """Ray says at length of each trial that fails that it does, and at the end that none has written anything."""
+    """Silences Ray, which logs each failed trial at length and finally that none has written anything."""
     logging.disable(logging.CRITICAL)
     try:
         yield
@@ -29,7 +29,7 @@ def silence():
 
 
 def fit(s, scheduler, space, seed, failures=0, **config):
-    """(trials as the job has them, the stage)"""
+    """Returns (the job's trials, the stage)."""
     with pretend.stage(seed) as stage, mock.patch.dict(os.environ, TUNE_DISABLE_AUTO_CALLBACK_LOGGERS="1"), silence():
         tuner = tune.Tuner(pretend.train, param_space={"passes": 7, "saves": True, **space},
                            tune_config=tune.TuneConfig(scheduler=scheduler, metric="loss", mode="min", **config),
@@ -39,7 +39,8 @@ def fit(s, scheduler, space, seed, failures=0, **config):
 
 
 def right(trials, whole):
-    """Each has ended, with the state of its configuration alone, or has failed for good; the number of these."""
+    """Checks that each trial has ended with the state of its configuration run alone, or has failed for good. Returns
+    the number of failed ones."""
     failed = 0
     for t in trials:
         if t.status == Trial.ERROR:
@@ -54,7 +55,7 @@ def right(trials, whole):
 
 
 def test_a_thousand_trials_more_than_gpus():
-    """1,002 on two GPUs, some of which fail and are started again: each ends, and was never more than c beside others."""
+    """1,002 trials on two GPUs, some of which fail and are restarted: each ends, and no GPU ever has more than c."""
     with Search() as s:
         f = s.fluid(make=Timed, alpha=1.1, packed=4, budget=lambda config: config["epochs"])
         begin = time.monotonic()
@@ -68,7 +69,8 @@ def test_a_thousand_trials_more_than_gpus():
 
 
 def test_a_search_that_is_stopped_as_a_whole():
-    """Ray says nothing of it to its scheduler, which is kept here: that its GPUs are Ray's again Search looks at its end."""
+    """Ray does not tell its scheduler that the search was stopped. Search checks at its end that Ray has its GPUs
+    back."""
     with Search() as s:
         f = s.fluid(alpha=1.1)
         trials, _ = fit(s, f, {"seed": tune.grid_search(list(range(12))), "epochs": 10**9}, 1, time_budget_s=2)
@@ -91,7 +93,7 @@ ALGORITHMS = {
 
 
 def in_any_order(name, make, whole, risk=0.0, failures=99, seeds=tune.grid_search(list(range(1, 13))), config=dict):
-    """`config`: of the TuneConfig, made anew for each."""
+    """Runs a configuration of TuneConfig, made anew for each seed, in random orders of events."""
     failed = early = 0
     with Search() as s:
         for seed in range(1, SEEDS + 1):

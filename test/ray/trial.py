@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial of the tests: what it waits for its input, as trainings do, and what the GPU computes of a step by
-test/e2e/programs/jobs/tuned.cu, on as many GPUs as it has. Its loss hangs on its configuration alone."""
+"""A trial of the tests. It waits for its input, as trainings do, and computes its steps on the GPU by
+test/e2e/programs/jobs/tuned.cu, on all its GPUs. Its loss depends on its configuration alone."""
 import json
 import os
 import signal
@@ -20,16 +20,16 @@ def seed(config):
 
 
 def loss(state, iteration):
-    """Falls with the iterations, differently for each."""
+    """Returns a loss that falls with the iterations, differently for each trial."""
     return 1 / (1 + iteration) + state % 1000003 / 1000003
 
 
 class Model:
-    """The programs of a trial, one a GPU."""
+    """The GPU programs of a trial, one per GPU."""
 
     def __init__(self, site, gpus):
         pipes = dict(stdin=-1, stdout=-1, text=True)
-        if not salus_fluid.gpus():  # what Fluid's trials are told
+        if not salus_fluid.gpus():  # a trial without Fluid has no environment from it
             os.environ.update(site["environment"])
         self.programs = [salus_fluid.start([site["program"]], gpu, **pipes) for gpu in gpus]
 
@@ -52,8 +52,8 @@ class Model:
 
 
 def begin(config):
-    """(state, its trail): the trail are the iterations after which it went on with how many passes, from the first on,
-    in whichever trial that was."""
+    """Returns (state, trail). The trail lists [iterations, passes]: after so many iterations the weights went on with
+    so many passes, from the first iteration on, in whichever trial that was."""
     checkpoint = tune.get_checkpoint()
     state, done, trail = seed(config), 0, []
     if checkpoint:
@@ -76,7 +76,7 @@ def report(config, state, iteration, gpus, trail):
 
 
 def misbehave(config, iteration):
-    """Once for each mark in the configuration: "raise", "exit" or "kill" at an iteration."""
+    """Fails as the configuration tells ("raise", "exit" or "kill" at an iteration), once for each mark."""
     how = config.get("dies")
     mark = os.path.join(config["site"]["marks"], f"{how}-{config['lr']}-{config['width']}")
     if not how or iteration != 3 or os.path.exists(mark):
@@ -89,7 +89,7 @@ def misbehave(config, iteration):
 
 
 def train(config):
-    gpus = salus_fluid.gpus() or [int(ray.get_gpu_ids()[0])]  # Ray alone
+    gpus = salus_fluid.gpus() or [int(ray.get_gpu_ids()[0])]  # Ray without Fluid
     model = Model(config["site"], gpus)
     state, done, trail = begin(config)
     for iteration in range(done + 1, config["epochs"] + 1):
@@ -101,7 +101,7 @@ def train(config):
 
 
 def alone(config, trail):
-    """The states of all its iterations, without Ray and without anybody beside it; `trail` as above."""
+    """Returns the states after each iteration, computed without Ray and with the GPU to itself; `trail` as above."""
     model, state, states = Model(config["site"], [0]), seed(config), []
     for iteration in range(1, config["epochs"] + 1):
         passes = [p for after, p in trail if after < iteration][-1]

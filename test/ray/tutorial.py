@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial of docs/ray.md, followed to the letter: its commands, its program, and `job list` beside it as it says.
-
-Folders of /tmp are others, and so is the one for results; pip finds that Ray is there already, which run.py installed.
-"""
+"""Follows the tutorial of docs/ray.md to the letter: its commands, its program, and `job list` while it runs. Only the
+folders in /tmp and the results folder are others. pip finds Ray installed already, by run.py."""
 import os
 import re
 import subprocess
@@ -16,7 +14,7 @@ LEFT_OUT = re.compile("salus_fluid|pip|setuptools|pkg_resources|_distutils_hack|
 
 
 def installed(folder):
-    """A folder with what this environment has, but the package: that comes by `make install-ray`."""
+    """Returns a folder with this environment's packages except salus_fluid, which `make install-ray` adds."""
     seen = os.path.join(folder, "installed")
     os.mkdir(seen)
     ours = next(p for p in sys.path if p.endswith("site-packages"))
@@ -27,7 +25,8 @@ def installed(folder):
 
 
 class Watch:
-    """Says now and then what the page says that shows the trials; `shown` is a set of its lines' words."""
+    """Runs the page's command that shows the trials from time to time; `shown` is the set of its output lines, split
+    into words."""
 
     def __init__(self, command, folder, env):
         self.shown, self.over = set(), threading.Event()
@@ -47,13 +46,13 @@ class Watch:
         self.thread.join()
 
     def column(self, name):
-        """Of trials' jobs, of which the first five columns have one word each."""
+        """Returns a column of the trials' jobs; the first five columns have one word each."""
         header = next(line for line in self.shown if "NAME" in line)
         return {line[header.index(name)] for line in self.shown if line[1].startswith("fluid-")}
 
 
 def follow(folder):
-    """(what search.py prints, what watched it)"""
+    """Returns (the output of search.py, the watcher)."""
     page.lay_out(folder)
     text = page.section("ray", TITLE).replace("/tmp/", folder + "/")
     found = [(language, block.replace("/tmp/", folder + "/")) for language, block in page.blocks("ray", TITLE)]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As much of Ray as scripts/ray's scheduler imports, and a tuning job that calls it as Ray Tune 2.60's does, over trials that
-are numbers. What happens next is drawn of all that may. test/ray has the same over Ray's own job (pretend.py).
+"""Replaces the parts of Ray that scripts/ray's scheduler imports, with a tuning job that calls the scheduler as Ray
+Tune 2.60 does, over trials that are numbers. The next event is drawn at random from all possible ones. test/ray does
+the same over Ray's own job (pretend.py).
 
     install()       before salus_fluid.scheduler is imported
 """
@@ -8,7 +9,7 @@ import random
 import sys
 from types import ModuleType, SimpleNamespace
 
-IDLE_STEPS = 50  # in a row in which nothing can happen: the job stands still
+IDLE_STEPS = 50  # steps without a possible event, after which the job hangs
 
 
 class Trial:
@@ -54,12 +55,12 @@ FunctionTrainable = type("FunctionTrainable", (Trainable,), {"save_checkpoint": 
 
 
 class Function(FunctionTrainable):
-    """Saves what its function reports."""
+    """A trial that is a function: saves what the function reports."""
 
 
 class Class(Trainable):
     def save_checkpoint(self, folder):
-        """Whenever it is asked to."""
+        """Saves whenever it is asked to."""
 
 
 class Callback:
@@ -119,15 +120,15 @@ class BasicVariantGenerator:
 
 
 class Job:
-    """Ray's TuneController: at each step its scheduler chooses a trial, and one thing happens."""
+    """Stands for Ray's TuneController: at each step its scheduler chooses a trial, and one event happens."""
 
     def __init__(self, scheduler, trials, seed=1, risk=0.0):
-        self.seconds = lambda trial: 0.01  # of the iteration that it ends
+        self.seconds = lambda trial: 0.01  # seconds of the iteration that a trial ends
         self.scheduler, self.random, self.risk = scheduler, random.Random(seed), risk
         self._tune_controller, self._reuse_actors = self, False
         self.search_alg = self._search_alg = BasicVariantGenerator(list(trials))
         self.trials, self._pending_trials, self._cached_trial_decisions = [], set(), {}
-        self.events, self.idle, self.starts = [], 0, 0  # events: (trial, what happens to it)
+        self.events, self.idle, self.starts = [], 0, 0  # events: (trial, kind of event)
         self._callbacks = SimpleNamespace(_callbacks=[])
 
     def get_live_trials(self):
@@ -143,7 +144,7 @@ class Job:
         trial.set_status(status)
 
     def run(self):
-        """Until the last has ended."""
+        """Runs until the last trial has ended."""
         try:
             while self.search_alg.trials or self.get_live_trials():
                 self.step()
@@ -151,7 +152,7 @@ class Job:
             self.cleanup()
 
     def stop_all(self):
-        """As after time_budget_s: the scheduler hears nothing of it."""
+        """Stops the job as time_budget_s does: the scheduler is not told."""
         self.search_alg.trials = []
         for trial in self.get_live_trials():
             self._set_trial_status(trial, Trial.TERMINATED)
@@ -177,7 +178,7 @@ class Job:
             trial, what = self.events.pop(self.random.randrange(len(self.events)))
             what(trial)
 
-    # ---- what happens to a trial ---------------------------------------------------------------
+    # ---- events of a trial ---------------------------------------------------------------------
 
     def start(self, trial):
         self.starts += 1
@@ -227,7 +228,7 @@ class Job:
         self._set_trial_status(trial, Trial.TERMINATED)
 
     def stop_trial(self, trial):
-        """Of one that is paused, by its algorithm."""
+        """Stops a trial that its algorithm has paused."""
         self.scheduler.on_trial_remove(self, trial)
         self._set_trial_status(trial, Trial.TERMINATED)
 
@@ -242,7 +243,7 @@ class Job:
 
 
 class Group:
-    """Ray's placement groups: those that were not given back are in `held`."""
+    """Ray's placement groups: `held` has those that were not returned."""
     held, made = [], []
 
     def __init__(self, bundles):
@@ -255,7 +256,7 @@ class Group:
 
 
 def modules():
-    """{name: what it has}"""
+    """Returns {name: stand-in for the module}."""
     util = SimpleNamespace(placement_group=Group, remove_placement_group=lambda group: group in Group.held and Group.held.remove(group))
     kept = {}
     return {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of the package of scripts/ray that are wrong, one thing each: run_package.py must say so."""
+"""Makes copies of the package of scripts/ray with one error each; run_package.py must fail for each."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.join(HERE, "..", "..", "scripts", "ray")
-# (file, what is there once, what is there instead, the test that fails)
+# (file, text that is there once, replacement, test that must fail)
 MUTANTS = [
     ("planner", "self._forget(*batch[r.index])", "pass", "PlannerTest.test_refused"),
     ("planner", "if wrong:", "if False:", "PlannerTest.test_refused"),

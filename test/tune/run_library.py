@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""libsalus-fluid.so as others load it: by ctypes, with structs that are written down here again, from the
-header's text. The thesis's example (Fig. 3.5), and what the library exports.
+"""Tests libsalus-fluid.so as other programs load it: with ctypes, and with structs made here from the header's text.
+Runs the thesis's example (Fig. 3.5) and checks the exported symbols.
 
-    test/tune/run_library.py      BUILD says where it is
+    test/tune/run_library.py      BUILD: the build folder that has it
 """
 import ctypes
 import os
@@ -26,7 +26,7 @@ def expect(ok, text):
 
 
 def struct(name, text, known):
-    """The header's struct of that name as a ctypes one."""
+    """Returns the header's struct of that name as a ctypes struct."""
     body = re.search(rf"struct {name} \{{(.*?)\n\}};", text, re.S)[1]
     fields = []
     for line in re.sub(r"/\*.*?\*/", "", body, flags=re.S).split(";"):

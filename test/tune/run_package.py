@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package that brings Fluid to Ray Tune (scripts/ray), without Ray: its planner over the library,
-its scheduler under a tuning job that stands for Ray's, what it measures, groups of Ray's algorithms, salusd's
-control socket, a trial's seat.
+"""Tests the Python package that brings Fluid to Ray Tune (scripts/ray) without Ray: its planner over the library, its
+scheduler under a stand-in for Ray's tuning job, its measurements, the groups of Ray's algorithms, salusd's control
+socket, and the place of a trial on its GPUs.
 
-    test/tune/run_package.py [TEST...]      BUILD says where the library is; PACKAGE: another package
+    test/tune/run_package.py [TEST...]      BUILD: the build folder with the library; PACKAGE: another package to test
 """
 import contextlib
 import json
@@ -45,7 +45,7 @@ def begin(gpus, budgets, clock=None, **options):
 
 class PlannerTest(unittest.TestCase):
     def test_example(self):
-        """Fig. 3.5."""
+        """The thesis's example, Fig. 3.5."""
         p = begin(5, {"a": 4, "b": 4, "c": 12, "d": 30}, packed=4, spread=5, flags=0)
         self.assertEqual([p.plan[n].share for n in "abcd"], [0.25, 0.25, 1, 3])
         self.assertEqual(p.plan["a"].gpus, p.plan["b"].gpus)
@@ -53,7 +53,7 @@ class PlannerTest(unittest.TestCase):
         self.assertIsNone(p.broken())
 
     def test_refused(self):
-        """A budget that cannot be is an error that names the trial, and no other trial is lost by it."""
+        """An invalid budget raises an error that names the trial, and affects no other trial."""
         p = planner.Planner(1, clock=Clock())
         for name, budget in (("good", 5), ("negative", -1), ("none", 0), ("nan", float("nan")), ("endless", float("inf"))):
             p.join(name, 1, budget, alpha=1, beta=1)
@@ -69,7 +69,7 @@ class PlannerTest(unittest.TestCase):
         self.assertRaisesRegex(planner.Refused, "there is no such trial", p.end, "b")
 
     def test_a_thousand_more_than_gpus(self):
-        """Each runs once: all are planned, c a GPU at most, until the last has ended."""
+        """Each trial runs once: all are planned, at most c per GPU, until the last has ended."""
         p = begin(2, {f"t{n}": 1 + n % 7 for n in range(1002)}, packed=4)
         ran = set()
         while p.plan:
@@ -90,7 +90,8 @@ class PlannerTest(unittest.TestCase):
         self.assertEqual({round(place.left_s) for place in p.step().values()}, {3})
 
     def test_who_waits_is_another_one_when_that_was_said(self):
-        """Of those that wait as before nothing is read; in several batches, or where an event names one, it is."""
+        """The plan reads nothing of trials that wait as before; but it reads one that an event names, and all when
+        there are several batches."""
         p = begin(1, {"runs": 5, "waits": 4})
         self.assertEqual((p.plan["waits"].left_s, list(p.placed)), (4, ["runs"]))
         p.left("waits", 3)
@@ -131,7 +132,7 @@ class PlannerTest(unittest.TestCase):
         self.assertAlmostEqual(p.step()["a"].left_s, 6)
 
     def test_known(self):
-        """c is 1 at first; who waits comes in when it is 2, with half a GPU for each."""
+        """c is 1 at first. When it becomes 2, the waiting trial starts, and each has half a GPU."""
         p = planner.Planner(1, packed=4, clock=Clock())
         for name in "abc":
             p.join(name, 1, 50, alpha=1, beta=1, packed=1)
@@ -156,7 +157,7 @@ class OverheadsTest(unittest.TestCase):
                 packing.add(t, count, (t + 1) * factor)
 
     def test_a_trial_is_compared_with_itself(self):
-        """Trials of very different length; the one alone and the one in company are not the same ones."""
+        """Trials of very different length; different trials run alone and in company."""
         ladder = overheads.Ladder()
         for _ in range(overheads.SAMPLES):
             ladder.add("short", 1, 1.0)
@@ -170,7 +171,8 @@ class OverheadsTest(unittest.TestCase):
         self.assertEqual((ladder.has(1), ladder.step(1, 1)), (False, None))
 
     def climb(self, most, *times):
-        """(c after each rung, Packing); times with 1, 2, 4, ... trials, or with `most`."""
+        """Returns (c after each rung, Packing). `times` are those with 1, 2, 4, ... trials; the last holds up to
+        `most`."""
         packing, found = overheads.Packing(self.lib, most, 0.05), []
         for factor in times:
             self.feed(packing, packing.c, factor)
@@ -180,13 +182,13 @@ class OverheadsTest(unittest.TestCase):
         return found, packing
 
     def test_climbs_until_it_is_not_worth_it(self):
-        """O^3 = 1 - 2/3 * 1.5 is none, O^2 was."""
+        """O^3 = 1 - 2/3 * 1.5 is 0; O^2 was above."""
         found, packing = self.climb(8, 1.0, 1.1, 1.1 * 1.5 ** 2)
         self.assertEqual((found, packing.settled), ([2, 4, 2], True))
         self.assertAlmostEqual(packing.alpha, 1.1)
 
     def test_the_point_may_be_between_two_rungs(self):
-        """O^3 = 1 - 2/3 * 1.3 is enough, O^4 = 1 - 3/4 * 1.3 is not."""
+        """O^3 = 1 - 2/3 * 1.3 is enough; O^4 = 1 - 3/4 * 1.3 is not."""
         found, packing = self.climb(8, 1.0, 1.3, 1.3 ** 3)
         self.assertEqual((found, packing.settled), ([2, 4, 3], True))
         self.assertAlmostEqual(packing.alpha, 1.3)
@@ -204,7 +206,8 @@ class OverheadsTest(unittest.TestCase):
         self.assertEqual(overheads.companies(placed, up.get)["a"], ((0,), 2))
 
     def test_alpha_leaves_c_as_it_was_found(self):
-        """The library takes no more than alpha allows (lemma 4), which the mean alpha of these would be above."""
+        """The library never takes more trials than alpha allows (lemma 4); with the mean alpha of these times it would
+        take fewer than c."""
         packing = overheads.Packing(self.lib, 3, 0.01)
         for count, factor in ((1, 1.0), (2, 1.95), (3, 2.1)):
             self.feed(packing, count, factor)
@@ -284,7 +287,7 @@ class GroupsTest(unittest.TestCase):
             first._cumul_r, first.trials_to_unpause = 3, set()
 
     def stage(self, live, paused, unpause=(), done=True):
-        """Whether a bracket's stage is ended when wanted() is asked; live and paused are indices of its trials."""
+        """Returns whether asking wanted() ends a bracket's stage; live and paused are indices of its trials."""
         trials, ended = [trial(str(n)) for n in range(3)], []
         b = bracket(_cumul_r=3, trials_to_unpause={trials[n] for n in unpause}, cur_iter_done=lambda: done,
                     _live_trials={trials[n]: None for n in live})
@@ -313,7 +316,7 @@ class GroupsTest(unittest.TestCase):
         self.assertEqual(groups.wanted(s, None, [a, b]), [a, b])
 
     def generation(self, *times, live, paused):
-        """What wanted() says when trials have these times, the generation ends at 20 and Ray's own would end it; the indices."""
+        """Returns the indices that wanted() returns when the trials have these times and the generation ends at 20."""
         trials = [trial(str(n)) for n in range(len(times))]
         states = {t: SimpleNamespace(last_train_time=time, last_result={"of": t}) for t, time in zip(trials, times)}
         s = SimpleScheduler.make("PopulationBasedTraining", {"_synch": True, "_next_perturbation_sync": 20, "_trial_state": states})
@@ -325,7 +328,7 @@ class GroupsTest(unittest.TestCase):
         return [trials.index(t) for t in found]
 
     def test_pbt_whose_last_trial_ends(self):
-        """Below 0: one that has failed for good, which Ray keeps among its live ones."""
+        """A time below 0 stands for a trial that has failed for good, which Ray keeps in its live set."""
         self.assertEqual(self.generation(20, 20, live=[0, 1], paused=[0, 1]), [0, 1])
         self.assertEqual(self.generation(20, 20, -1, live=[0, 1, 2], paused=[0, 1]), [0, 1])
         self.assertEqual(self.generation(20, 20, 15, live=[0, 1, 2], paused=[0, 1]), [])
@@ -341,7 +344,7 @@ class GroupsTest(unittest.TestCase):
 
 
 class Daemon:
-    """A control socket that answers what it is told to."""
+    """A control socket that gives the prepared answers."""
 
     def __init__(self, folder, answers):
         self.asked, self.answers = [], answers
@@ -353,7 +356,7 @@ class Daemon:
     def serve(self):
         while True:
             connection, _ = self.socket.accept()
-            with connection, contextlib.suppress(OSError):  # who asked may not have waited
+            with connection, contextlib.suppress(OSError):  # the client may have gone before the answer
                 self.answer(connection)
 
     def answer(self, connection):
@@ -367,7 +370,7 @@ class Daemon:
 
 
 def pack(value):
-    """msgpack as salusd writes it: lists and small forms too."""
+    """Encodes msgpack as salusd writes it: with lists and the small forms."""
     if isinstance(value, bool) or value is None:
         return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
     if isinstance(value, list):
@@ -427,7 +430,7 @@ class ControlTest(unittest.TestCase):
         self.assertEqual([c.set_weight(1, 5), c.set_weight(1, 5)], [False, True])
 
     def test_a_reply_that_comes_late_is_no_other_questions(self):
-        """The connection ends with the question that had no answer, or one that nobody understands."""
+        """The connection ends with a question that got no answer or an invalid one."""
         for late in (lambda: time.sleep(0.2) or reply([gpu(0)]), b"\xde\x00\x09", [1]):
             with tempfile.TemporaryDirectory() as folder:
                 Daemon(folder, [late, reply([job(1, "a")])])
@@ -443,7 +446,7 @@ class ControlTest(unittest.TestCase):
         return self.daemon(users, *answers), machine.Machine(self.folder.name, clock=clock)
 
     def test_the_highest_weight_is_the_users(self):
-        """None: as root, who has no bound."""
+        """None: root, who has no limit."""
         for said, most in ((1, 1), (7, 7), (None, 1000)):
             self.setUp()
             self.assertEqual(self.machine(Clock(), most=said)[1].weight_most, most)
@@ -456,10 +459,10 @@ class ControlTest(unittest.TestCase):
         self.assertEqual(m.look({"a": 500, "b": 250}), {0: (True, True, (100, 0)), 1: (False, False, (101, 3)), 2: (True, False, (102, 1))})
         self.assertEqual([(a["id"], a["weight"]) for a in d.asked if a["verb"] == "job.set"], [(2, 250)])
         self.assertEqual(m.weights_set, 1)
-        self.assertIsNone(m.look({"a": 500}))  # it was asked just now
+        self.assertIsNone(m.look({"a": 500}))  # look() asked just before
 
     def test_who_may_not_weigh_does_not(self):
-        """Since root has lowered its user's limit: it is said, once, and the search goes on."""
+        """Since root lowered the user's limit. The error is shown once, and the search continues."""
         refusal = {"ok": False, "code": "not_permitted", "text": "weight 500 is above max_weight=1", "hint": ""}
         jobs = reply([job(1, "fluid-a"), job(2, "fluid-b")])
         d, m = self.machine(Clock(), reply([gpu(0)]), jobs, refusal, reply([gpu(0)]))
@@ -472,7 +475,7 @@ class ControlTest(unittest.TestCase):
         clock = Clock()
         _, m = self.machine(clock, reply([gpu(0)]), None, reply([gpu(0)]))
         m.gpus()
-        self.assertEqual(m.look({}), {0: (True, False, (100, 0))})  # it is not given up, and takes nothing now
+        self.assertEqual(m.look({}), {0: (True, False, (100, 0))})  # not given up, but it takes no jobs now
         m.asked_s = -9
         self.assertEqual(m.look({}), {0: (True, True, (100, 0))})
 
@@ -491,14 +494,14 @@ class DeathsTest(unittest.TestCase):
         return self.gpus
 
     def fails(self, iteration=0):
-        """Ray's count after one more failure."""
+        """Returns Ray's count after one more failure."""
         self.trial.last_result = {"training_iteration": iteration}
         self.trial.run_metadata.num_failures += 1
         self.deaths.look(self.trial)
         return self.trial.run_metadata.num_failures
 
     def test_its_own(self):
-        self.gpus[1] = machine.Gpu(False, False, (0, 7))  # of which it has nothing
+        self.gpus[1] = machine.Gpu(False, False, (0, 7))  # a GPU on which the trial does not run
         self.assertEqual([self.fails(), self.fails()], [1, 2])
 
     def test_asked_twice_about_one(self):
@@ -508,7 +511,7 @@ class DeathsTest(unittest.TestCase):
         self.assertEqual(self.trial.run_metadata.num_failures, 1)
 
     def test_its_gpu(self):
-        """The last but one: with a daemon that was started again, whose worker never was."""
+        """The last case but one: the daemon was restarted and its worker never was."""
         for now in (machine.Gpu(False, False, (100, 5)), machine.Gpu(True, False, (100, 5)), machine.Gpu(True, True, (100, 6)),
                     machine.Gpu(True, True, (101, 5)), None):
             self.setUp()
@@ -550,16 +553,16 @@ class SeatTest(unittest.TestCase):
         self.assertEqual(seat.environment(1)["SALUS_GPU"], "1")
 
     def test_ends_with_the_trial(self):
-        """A thread begins a program and ends: that is the trial's end."""
+        """A thread starts a program and ends: Linux takes that for the trial's end."""
         made = []
         thread = threading.Thread(target=lambda: made.append(seat.start(["sleep", "100"])))
         thread.start()
         thread.join()
-        self.addCleanup(made[0].kill)  # else whoever reads our output waits for it
+        self.addCleanup(made[0].kill)  # else a reader of our output waits for the program
         self.assertEqual(made[0].wait(10), -9)
 
     def test_who_was_begun_by_one_that_has_ended_ends(self):
-        """Since then nobody's end is said to it."""
+        """The parent has ended before prctl(), so no later end reaches the program."""
         begun = [subprocess.Popen(["true"], preexec_fn=lambda: seat._end_with(parent)).wait() for parent in (os.getpid(), 1 << 22)]
         self.assertEqual(begun, [0, 1])
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler of scripts/ray under a tuning job that is not Ray's (fake_ray.py): a thousand trials, some of which fail, GPUs
-that go away. Run by run_package.py."""
+"""Tests the scheduler of scripts/ray under a stand-in for Ray's tuning job (fake_ray.py): a thousand trials, some of
+which fail, and GPUs that go away. Run by run_package.py."""
 import json
 import unittest
 from collections import Counter
@@ -14,7 +14,7 @@ from salus_fluid import machine, scheduler, seat
 
 
 class Machine:
-    """salusd's, of two GPUs; `known` may be changed."""
+    """Stands for salusd with two GPUs; a test may change `known`."""
     may_weigh = 1000
 
     def __init__(self, run_dir=None):
@@ -32,7 +32,8 @@ class Machine:
 
 
 class Barrier(fake_ray.FIFOScheduler):
-    """After each unit a trial waits for all others; whose turn it is Fluid asks, since it knows nothing of this class."""
+    """An algorithm in which a trial waits after each unit for all others. Fluid does not know this class, so it asks
+    the algorithm which trial is next."""
 
     def __init__(self):
         self.waiting, self.released = [], []
@@ -50,7 +51,7 @@ class Barrier(fake_ray.FIFOScheduler):
 
 
 class Guillotine(Barrier):
-    """At the second barrier all are stopped, when it is asked who goes on, not at a result."""
+    """An algorithm that stops all trials at the second barrier when it is asked for the next one, not at a result."""
     barriers = 0
 
     def choose_trial_to_run(self, job):
@@ -80,11 +81,11 @@ class SchedulerTest(unittest.TestCase):
         return Job(self.fluid, trials, seed, risk)
 
     def ends(self, job, statuses=(Trial.TERMINATED,)):
-        """Each trial after all its units, and nothing is held."""
+        """Checks that each trial ends after all its units, and that no placement group is left."""
         self.assertEqual({t.status for t in job.trials}, set(statuses))
         self.assertEqual([t.trial_id for t in job.trials if t.status == Trial.TERMINATED and t.done != t.units], [])
         self.assertEqual((self.fluid.planner, fake_ray.Group.held), (None, []))
-        self.assertEqual(len(fake_ray.Group.made), 1)  # else others could have had its GPUs meanwhile
+        self.assertEqual(len(fake_ray.Group.made), 1)  # with more groups, others could have taken the GPUs meanwhile
         import ray.experimental.internal_kv as kv
         self.assertEqual(kv.kept, {})
 
@@ -92,7 +93,7 @@ class SchedulerTest(unittest.TestCase):
         return [(name, gpus) for what, name, gpus in self.fluid.log if what == "seat"]
 
     def test_a_thousand_trials_more_than_gpus(self):
-        """None is lost, though one iteration in a hundred fails; never more than c are on a GPU."""
+        """No trial is lost, though one iteration in a hundred fails; no GPU ever has more than c."""
         job = self.job([Trial(n, 1 + n % 5, failures=20) for n in range(1002)], risk=0.01, packed=4)
         while job.search_alg.trials or job.get_live_trials():
             job.step()
@@ -110,7 +111,8 @@ class SchedulerTest(unittest.TestCase):
         self.ends(job, (Trial.TERMINATED, Trial.ERROR))
 
     def test_a_gpu_goes_away(self):
-        """Who had checkpoints goes on on the other; who fails for it is forgiven, though none may fail."""
+        """A trial with checkpoints continues on the other GPU. A trial that fails because its GPU went is restarted,
+        though none may fail."""
         for seed in range(1, 8):
             fake_ray.Group.made.clear()
             job = self.job([Trial(n, 20) for n in range(6)], seed=seed)
@@ -129,7 +131,7 @@ class SchedulerTest(unittest.TestCase):
             self.assertEqual({g for what, _, gpus in self.fluid.log[before:] if what == "seat" for g in gpus}, {0})
 
     def test_gpus_that_were_given_up(self):
-        """Others are chosen before them; of none but such ones that is said."""
+        """Other GPUs are preferred to given-up ones; if all are given up, that is an error."""
         gone, serves = machine.Gpu(False, False, 0), machine.Gpu(True, True, 0)
         with mock.patch.object(Machine, "gpus", lambda self: {0: gone, 1: serves, 2: gone, 3: serves}):
             job = self.job([Trial(n, 3) for n in range(8)], gpus=2)
@@ -142,7 +144,7 @@ class SchedulerTest(unittest.TestCase):
             self.assertRaisesRegex(ValueError, f"gpus={count}", self.job, [], gpus=count)
 
     def test_who_has_no_checkpoint_stays_on_a_gpu_that_goes_away(self):
-        """Until it fails: to be moved would cost it all that it has done."""
+        """The trial stays until it fails: moving would cost it all its progress."""
         job = self.job([Trial(n, 20, saves=False) for n in range(6)])
         while job.starts < 6:
             job.step()
@@ -152,7 +154,7 @@ class SchedulerTest(unittest.TestCase):
         self.assertEqual(job.starts, 6)
 
     def lose_one_of_two(self, trainable_name="numbers", **options):
-        """Starts of the only trial, which has both GPUs until one goes away."""
+        """Counts the starts of a trial that has both GPUs until one goes away."""
         fake_ray.Group.made.clear()
         job = self.job([Trial(0, 20, saves=False)], alpha=1, beta=1, spread=2, **options)
         job.search_alg.trials[0].trainable_name = trainable_name
@@ -165,12 +167,12 @@ class SchedulerTest(unittest.TestCase):
         return job.starts
 
     def test_who_loses_one_of_its_gpus_and_has_no_checkpoint_stays(self):
-        """The search goes on, as with a trial that had one alone."""
+        """The search continues, as with a trial that had one GPU."""
         self.assertEqual([self.lose_one_of_two(name) for name in ("numbers", "without")], [1, 1])
         self.assertRaisesRegex(ValueError, "reported no checkpoint", self.lose_one_of_two, restart_s=0.001)
 
     def test_an_iteration_is_one_sample(self):
-        """Also of a trial that has several GPUs."""
+        """The same for a trial with several GPUs."""
         job = self.job([Trial(0, 3), Trial(1, 400)], alpha=1, packed=1, spread=2, restart_s=0.001)
         job.run()
         self.ends(job)
@@ -179,7 +181,7 @@ class SchedulerTest(unittest.TestCase):
         self.assertLessEqual(sum(map(len, samples.values())), 400)
 
     def test_a_class_saves_when_it_is_asked_to(self):
-        """Of it no result says that there is a checkpoint."""
+        """No result of this class tells that there is a checkpoint."""
         self.assertEqual(self.lose_one_of_two("class"), 2)
         self.assertEqual(self.seats()[-1], ("t00000", [0]))
 
@@ -196,7 +198,7 @@ class SchedulerTest(unittest.TestCase):
         self.assertEqual({g for _, gpus in self.seats() for g in gpus}, {0, 1})
 
     def weights(self, most):
-        """That trials were started with, where this is the highest of a user: {weight: how many}."""
+        """Returns {weight: count} of the started trials, where `most` is the user's highest weight."""
         said = []
         fake_ray.Group.made.clear()
         with mock.patch.object(Machine, "may_weigh", most), mock.patch.object(seat, "put", lambda session, trial_id, text: said.append(text)):
@@ -206,7 +208,7 @@ class SchedulerTest(unittest.TestCase):
         return Counter(json.loads(text)["environment"].get("SALUS_WEIGHT") for text in said)
 
     def test_no_trial_weighs_more_than_its_user_may(self):
-        """As salus.conf(5) comes that is 1: salusd refuses a job that wants more."""
+        """The default limit of salus.conf(5) is 1: salusd refuses a job that asks for more."""
         self.assertEqual(self.weights(1), {None: 8})
         some = self.weights(7)
         self.assertEqual((set(some) - {None} <= set("234567"), "7" in some, len(some) > 1), (True, True, True), some)
@@ -219,8 +221,8 @@ class SchedulerTest(unittest.TestCase):
             self.ends(job)
 
     def companies(self, job, alpha):
-        """For Job.seconds: the first iteration of a process has its start in it; others take alpha times as long for each
-        that is beside it, at its beginning and at its end."""
+        """Returns a function for Job.seconds. The first iteration of a process includes its start; a later one takes
+        alpha times as long for each neighbour, at its beginning and at its end."""
         before = {}
 
         def seconds(trial):
@@ -236,7 +238,7 @@ class SchedulerTest(unittest.TestCase):
         return [(count, s) for by_count in self.fluid.packing.ladder.times.values() for count, times in by_count.items() for s in times]
 
     def test_no_sample_is_of_another_company(self):
-        """Though trials fail and are started again beside others."""
+        """Holds though trials fail and are restarted beside others."""
         for seed in range(1, 4):
             fake_ray.Group.made.clear()
             job = self.job([Trial(n, 30, failures=99) for n in range(24)], seed=seed, risk=0.03, alpha=None, packed=4)
@@ -257,11 +259,11 @@ class SchedulerTest(unittest.TestCase):
                 self.assertEqual(self.found(), wanted, f"alpha {alpha}, seed {seed}")
 
     def found(self):
-        """(c, alpha) as they were measured, one after the other."""
+        """Returns the successive measured (c, alpha)."""
         return [(detail["packed"], round(detail["alpha"], 6)) for what, _, detail in self.fluid.log if what == "known"]
 
     def test_packing_is_measured_where_units_are_time(self):
-        """A second takes a second in any company: iterations are what is compared."""
+        """A unit that is a second lasts a second in any company, so iterations are compared."""
         base = fake_ray.FIFOScheduler()
         base._time_attr = "time_total_s"
         job = self.job([Trial(n, 30) for n in range(24)], base=base, alpha=None, packed=4)
@@ -271,7 +273,7 @@ class SchedulerTest(unittest.TestCase):
         self.assertEqual(self.found(), [(2, 1.0), (1, 1.0)])
 
     def test_a_trial_gets_both_gpus(self):
-        """At the end of an iteration, from its checkpoint."""
+        """The trial is resized at the end of an iteration, from its checkpoint."""
         job = self.job([Trial(0, 3), Trial(1, 400)], alpha=1, beta=1, packed=1, spread=2, restart_s=0.001)
         job.run()
         self.ends(job)
@@ -283,7 +285,7 @@ class SchedulerTest(unittest.TestCase):
         self.assertRaisesRegex(ValueError, "reported no checkpoint", job.run)
 
     def test_an_algorithm_that_pauses(self):
-        """Whom it lets go on comes back, and only then."""
+        """A paused trial returns when its algorithm allows it, and not before."""
         job = self.job([Trial(n, 3) for n in range(10)], base=Barrier(), packed=2)
         job.run()
         self.ends(job)
@@ -295,7 +297,7 @@ class SchedulerTest(unittest.TestCase):
         self.assertEqual((self.fluid.planner, fake_ray.Group.held), (None, []))
 
     def test_a_decision_that_was_left_behind(self):
-        """Of a trial that is paused and saves nothing Ray may keep one to stop it, which nobody meant."""
+        """Ray may keep a decision to stop a paused trial that saves nothing; the scheduler drops it."""
         job = self.job([Trial(n, 3) for n in range(4)], base=Barrier())
         while not any(t.status == Trial.PAUSED and t.done for t in job.trials):
             job.step()
@@ -304,7 +306,7 @@ class SchedulerTest(unittest.TestCase):
         self.ends(job)
 
     def test_a_search_that_is_stopped_as_a_whole(self):
-        """Its GPUs are Ray's again, and the same scheduler may have another search."""
+        """Ray gets the GPUs back, and the same scheduler can run another search."""
         job = self.job([Trial(n, 20) for n in range(40)], base=Barrier())
         while job.starts < 3:
             job.step()
