@@ -5,7 +5,8 @@ docs/results/2026-11-ray.md.
     make bench-ray [ROUNDS=3] [WAYS="FIFO Fluid"]
 
 A trial takes some 15, 30 or 60 s alone, a round a quarter of an hour. No way begins while other processes use more than
-a tenth of the processors. Their use during a run is printed: above a tenth, the time is printed but does not count. """
+a tenth of the processors. Their use during a run is printed: above a tenth, the time is printed but does not count.
+"""
 import os
 import statistics
 import sys

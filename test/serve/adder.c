@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model's program on the library: "y" is "a" + "b", FP32, of all requests at once. A first
- * element below zero is refused.
+ * A model's program on libsalus-serve: "y" is "a" + "b", FP32, for all requests of a batch at once.
+ * It fails a batch with a first element below zero.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What adder.c does, in Python: with numpy, or by hand. `adder.py bytes`: "t" is each "s" in capitals."""
+"""The Python version of adder.c, with numpy or without. `adder.py bytes`: "t" is each "s" in capitals."""
 import sys
 
 if "plain" in sys.argv:

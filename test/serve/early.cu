@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model's program on the GPU whose time depends on its input, as one with early exits: "y" is "x"
- * after x % 4096 rounds of a generator of random numbers, UINT32.
+ * A model's program on the GPU whose time depends on its input, as with early exits. "y" is "x"
+ * after x % 4096 rounds of a random number generator, UINT32.
  *   early [factor [fixed]]
  * `factor`: times as many rounds (1). `fixed`: rounds that each batch takes besides, whatever is in
  * it (0).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The front with models that are answered in the seam itself: what its tests talk to.
+ * The front with built-in models that need no programs, for run_front.py.
  *
  *     echo_front [--port N] [--address A] [--connections N] [--body BYTES] [--bodies BYTES]
  *                [--idle MS] [--receive MS] [--send MS]
@@ -31,7 +31,7 @@ struct echo {
     uv_loop_t loop;
     uv_signal_t term;
     struct front *front;
-    uint64_t asked, gone, deadline_ns; /* the latest request's */
+    uint64_t asked, gone, deadline_ns; /* times of the latest request */
     char application[64];
 };
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to the model of test/serve/early.cu by the clock, whatever becomes of those before them: what real clients
-that do not know of each other do. Each answer is compared with what the host computes.
+"""Sends requests to the model of test/serve/early.cu at given times, whether earlier ones are answered or not, as
+independent clients do. Compares each answer with the host's result.
 
-A request is 16 numbers that all take as many rounds; its latency counts from when it was due, not from when there was
-time to send it.
+A request is 16 numbers with the same number of rounds. Its latency counts from the time when it was due, not from the
+time when it was sent.
 """
 import asyncio
 import json
@@ -12,11 +12,11 @@ import time
 
 NUMBERS = 16
 MASK = 0xFFFFFFFF
-A, C = 1664525, 1013904223  # of the generator in early.cu
+A, C = 1664525, 1013904223  # the generator's constants in early.cu
 
 
 def turned(x, rounds):
-    """`rounds` of the generator at once: n rounds are a x + c with other a and c, found by doubling."""
+    """Computes `rounds` of the generator at once: n rounds are a x + c with other a and c, found by doubling."""
     a, c, by_a, by_c = 1, 0, A, C
     while rounds:
         if rounds & 1:
@@ -27,7 +27,7 @@ def turned(x, rounds):
 
 
 class Request:
-    """`rounds`: below 4096, times the program's factor. `due`: s, from the begin of the run."""
+    """`rounds`: below 4096, before the program's factor. `due`: seconds from the begin of the run."""
 
     def __init__(self, number, model, application, rounds, due, deadline_ms):
         self.application, self.rounds, self.due, self.deadline_ms = application, rounds, due, deadline_ms
@@ -48,14 +48,14 @@ class Request:
 
 
 def poisson(rng, rate, seconds):
-    """When requests are due, by a Poisson process of so many a second."""
+    """Yields the due times of requests that arrive as a Poisson process at this rate per second."""
     at = 0.0
     while (at := at + rng.expovariate(rate)) < seconds:
         yield at
 
 
 class Load:
-    """Requests over kept connections, as many as are needed at once."""
+    """Sends requests over kept connections, as many as are needed at once."""
 
     def __init__(self, port, factor):
         self.port, self.factor, self.idle = port, factor, []
@@ -77,7 +77,7 @@ class Load:
         await asyncio.gather(*asked)
 
     async def one_after_another(self, requests, clients):
-        """Each of `clients` asks for its next one when it has its answer; how long it took in all, s."""
+        """Lets each of `clients` ask for its next request when it has its answer. Returns the total seconds."""
         begin, left = time.monotonic(), iter(requests)
 
         async def client():
@@ -95,7 +95,7 @@ class Load:
 
 
 def run(port, factor, what):
-    """`what`: a function of a Load that gives a coroutine."""
+    """`what`: a function of a Load that returns a coroutine."""
     async def whole():
         load = Load(port, factor)
         try:
@@ -106,7 +106,7 @@ def run(port, factor, what):
 
 
 def draw(rng, modes, number, model, due, deadline_ms):
-    """`modes`: [(application, mean, deviation)] in rounds, one as likely as the other."""
+    """Draws a request. `modes`: [(application, mean, deviation)] in rounds, all equally likely."""
     application, mean, deviation = modes[rng.randrange(len(modes))]
     rounds = min(4095, max(1, round(rng.gauss(mean, deviation))))
     return Request(number, model, application, rounds, due, deadline_ms)

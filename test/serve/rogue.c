@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model's program that breaks a rule, which its argument names: rogue RULE. It answers honestly
- * where the rule does not say otherwise: the sum of each request's bytes of "x" as INT64 "y".
+ * A model's program that breaks the rule that its argument names: rogue RULE. Otherwise it answers
+ * correctly: "y" is the INT64 sum of each request's bytes of "x".
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -51,7 +51,7 @@ static void sleep_on(void) {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* To be freed, as what their data points at: *sum. */
+/* Returns tensors with the sums. The caller frees them and their data, *sum. */
 static struct serve_memory_tensor *sums(const struct serve_memory *in, int64_t **sum) {
     struct serve_memory_tensor *out = calloc(in->requests, sizeof(*out));
 
@@ -65,7 +65,7 @@ static struct serve_memory_tensor *sums(const struct serve_memory *in, int64_t *
     return out;
 }
 
-/* The same bytes with other seals, changed where the rule says so. */
+/* Makes a memfd with the same bytes and other seals, changed as the rule tells. */
 static int again(int fd, uint64_t bytes, int seals) {
     int copy = memfd_create("rogue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     unsigned char *data = malloc(bytes);
@@ -111,7 +111,7 @@ static bool is_behind(void) {
            is("behind-table") || is("behind-too-long") || is("behind-and-file");
 }
 
-/* More than any memory behind a message may be is sent with it. */
+/* Sends an answer with more bytes than the memory behind a message may have. */
 static void answer_behind(struct serve_wire_msg *m, const struct serve_memory_tensor *out,
                           uint32_t count) {
     struct serve_memory_parcel p;
@@ -161,7 +161,7 @@ static void fail(uint64_t number) {
     send_it(&m, -1, 0);
 }
 
-/* Sends its last message, and leaves a batch unread. */
+/* Sends its last message and leaves a batch unread. */
 static void leave_unread(void) {
     struct pollfd p = {.fd = FD, .events = POLLIN};
 
@@ -171,7 +171,7 @@ static void leave_unread(void) {
     sleep_on();
 }
 
-/* True: that was the answer. */
+/* Returns true when it sent the answer itself. */
 static bool misbehave(uint64_t number) {
     if (is("garbage")) return write(FD, "garbage", 7) == 7;
     if (is("long")) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The front of salus-serve as a process (test/serve/echo_front.c), with clients that behave and such that do not,
-and with Triton's own client, from the Python package registry.
+"""Tests the front of salus-serve as a process (test/serve/echo_front.c), with well-behaved and hostile clients, and
+with Triton's own client from the Python package registry.
 
     test/serve/run_front.py [--front=PROGRAM] [NAME-PART...]
 
@@ -24,7 +24,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "e2e", "lib")]
 from harness import BUILD, PATIENCE, Skipped, run_tests, wait_for
 from triton import triton_python
 
-# A mutant's tests name another one: --front=PATH.
+# --front=PATH tests another program, such as a mutant.
 PROGRAM = next((a.partition("=")[2] for a in sys.argv if a.startswith("--front=")),
                os.path.join(BUILD, "test", "serve", "echo_front"))
 JSON = {"Content-Type": "application/json"}
@@ -62,12 +62,12 @@ class Front:
         self.process.communicate()
 
     def stop(self):
-        """What it said at its end, which is an orderly one."""
+        """Stops the program with SIGTERM. Returns its output after an orderly end."""
         self.process.send_signal(signal.SIGTERM)
         return self.end()
 
     def end(self):
-        """The same, where it was told already."""
+        """Returns the output after an orderly end; the program was told to end before."""
         out, err = self.process.communicate(timeout=PATIENCE)
         equal(self.process.returncode, 0, f"exit status ({err})")
         contains(out, "stopped", "its end")
@@ -96,14 +96,14 @@ class Front:
 
 
 def ask(c, method, path, body=None, headers={}):
-    """(status, headers, body)"""
+    """Returns (status, headers, body)."""
     c.request(method, path, body, headers)
     r = c.getresponse()
     return r.status, r.headers, r.read()
 
 
 def refused(f, status, part, method, path, body=None, headers={}, c=None):
-    """That it is, in these words, and in the protocol's form."""
+    """Checks that the answer has this status and these words in the protocol's form."""
     got, answer, text = ask(c or f.connect(), method, path, body, headers)
     equal(got, status, f"{method} {path} {text}")
     error = json.loads(text)
@@ -135,7 +135,7 @@ def raw(request, body=b""):
 
 
 def read_all(s):
-    """Until its end, however it ends."""
+    """Reads until the connection ends in any way."""
     data = b""
     try:
         while piece := s.recv(65536):
@@ -175,7 +175,7 @@ def test_routes():
 
 
 def test_refusals():
-    """Each with its status and words, all on one connection, which stays."""
+    """Each refusal has its status and words. All come on one connection, which stays open."""
     with Front() as f:
         c = f.connect()
         for path in ("/", "/v1", "/v2/models", "/v2/models/", "/v2/models/add/nothing", "/v2/models/add/versions/"):
@@ -237,7 +237,8 @@ def test_binary():
 
 
 def test_the_same_again():
-    """Requests whose JSON is that of the connection's last one, which is not parsed again: each has its own data and headers."""
+    """Requests with the same JSON as the connection's last one, which the front does not parse again. Each has its own
+    data and headers."""
     with Front() as f:
         c, turns = f.connect(), 0
         for model in ("add", "add", "later", "later", "add", "late", "add", "add"):
@@ -270,7 +271,7 @@ def test_every_truncated_body():
 
 
 def test_large():
-    """A body that comes in many pieces, and an answer that goes in many."""
+    """A body that arrives in many pieces, and an answer sent in many."""
     with Front() as f:
         n = 3 << 20
         values = struct.pack(f"<{n}f", *[i % 1000 for i in range(n)])
@@ -307,13 +308,13 @@ def test_garbage():
                 s.sendall(data)
                 s.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # it was closed before all was there
+                pass  # the server closed the connection before all was sent
             equal(b" 200 " in read_all(s), False, f"{data[:20]!r}")
             is_served(f, f"after {data[:20]!r}")
 
 
 def test_pipelined():
-    """Several requests at once, of which one waits in the middle: answers come in order."""
+    """Several requests at once, of which one waits in the middle: the answers come in order."""
     with Front() as f:
         body = [add_body((i, i), (1, 1), id=str(i)).encode() for i in range(3)]
         parts = [raw(POST.format(m, len(b)), b) for m, b in zip(("add", "later", "add"), body)]
@@ -333,7 +334,7 @@ def test_expect_continue():
 
 
 def answers(data):
-    """[(status, headers, body)] of all that came, each with its length."""
+    """Returns [(status, headers, body)] of all answers, each with its own length."""
     found = []
     while data:
         head, _, data = data.partition(b"\r\n\r\n")
@@ -349,7 +350,8 @@ GET = "GET {} HTTP/1.1\nHost: x\n\n"
 
 
 def test_nothing_is_smuggled():
-    """Where two readers might see two ends of a request, nothing behind it is taken for one; the answer is the protocol's."""
+    """No request is smuggled. Where two readers might disagree about the end of a request, the rest is not taken for
+    another request; the answer is that of the protocol."""
     inner = raw(GET.format("/v2/health/live"))
     for what, status, head in (
             ("two lengths", 400, f"Content-Length: 0\nContent-Length: {len(inner)}\n"),
@@ -403,7 +405,8 @@ def test_in_single_bytes():
 
 
 def test_refused_while_it_is_sent():
-    """Who sends all of its body before it looks at the answer gets the answer; who waits to be told, at once."""
+    """A client that sends its whole body before it reads still gets the answer. A client that expects "100 Continue"
+    gets it at once."""
     with Front("--body", "1000000") as f:
         for _ in range(5):
             s = f.socket(raw(POST.format("add", 30 << 20)))
@@ -421,7 +424,7 @@ def rss_kib(f):
 
 
 def test_pipelining_has_an_end():
-    """While one request waits the next ones are left in the socket."""
+    """While one request waits, the next ones stay in the socket."""
     with Front() as f:
         body = add_body().encode()
         before = rss_kib(f)
@@ -441,7 +444,7 @@ def test_pipelining_has_an_end():
         wait_for("they are asked", lambda: f.count("echo_asked_total") == 23)
         few[0].close()
         few[1].shutdown(socket.SHUT_WR)
-        for s in floods:  # its end would stand behind all that was sent
+        for s in floods:  # a normal close would queue behind all sent data
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             s.close()
         wait_for("they are gone", lambda: f.count("echo_gone_total") == 22)
@@ -450,10 +453,10 @@ def test_pipelining_has_an_end():
         equal([a[0] for a in answers(read_all(s))], [200] * 3002, "all of them, in time")
 
 
-# ---- clients that are slow, silent, many, or gone --------------------------------------------------
+# ---- clients that are slow, silent, too many, or disconnected ---------------------------------------
 
 def test_gone():
-    """Whoever waits no longer is told to the server of the model; a body that ends early never gets there."""
+    """The model's server learns that a client has disconnected; a request whose body ends early never reaches it."""
     with Front() as f:
         body = add_body().encode()
         waiting = [f.socket(raw(POST.format("never", len(body)), body)) for _ in range(3)]
@@ -472,7 +475,7 @@ def test_gone():
 
 
 def trickle(s, data, f):
-    """A byte at a time, as long as the other side listens; how many went."""
+    """Sends a byte at a time while the other side accepts. Returns how many it sent."""
     for i in range(len(data)):
         try:
             s.sendall(data[i:i + 1])
@@ -492,7 +495,7 @@ def trickle(s, data, f):
 
 
 def test_trickles_end():
-    """A limit is of the whole request, not from one byte to the next."""
+    """A time limit counts for the whole request, not from byte to byte."""
     with Front("--receive", "500", "--idle", "500") as f:
         head = raw("POST /v2/models/add/infer HTTP/1.1\nContent-Length: 100\nX: ") + b"y" * 1000
         equal(trickle(f.socket(), head, f) < len(head), True, "headers")
@@ -509,7 +512,7 @@ def test_whoever_does_not_read():
         slow = [f.socket(raw(POST.format("many", len(body)), body)) for _ in range(4)]
         for _ in range(20):
             is_served(f, "meanwhile")
-        time.sleep(1)  # beyond the limit
+        time.sleep(1)  # longer than the limit
         for s in slow:
             equal(len(read_all(s)) < 50 << 20, True, "cut off")
 
@@ -543,10 +546,10 @@ def test_thousand_idle():
 
 
 def test_too_many():
-    """The longest idle connection gives way; where none is idle, who comes is told so."""
+    """The longest idle connection is closed for a new one. When none is idle, the new client gets an error."""
     with Front("--connections", "50") as f:
         idle = [f.socket() for _ in range(50)]
-        time.sleep(1.2)  # who just came does not give way
+        time.sleep(1.2)  # a connection that just came is not closed
         idle += [f.socket() for _ in range(10)]
         for s in idle[:10]:
             equal(s.recv(1), b"", "the first ones are closed")
@@ -570,7 +573,7 @@ def test_too_many():
 
 
 def asked(f):
-    """None where there is one connection too many, of those that are closing."""
+    """Returns None when the connection is one too many, among those that are closing."""
     try:
         status, _, text = ask(f.connect(), "GET", "/metrics")
     except (ConnectionError, http.client.HTTPException):
@@ -602,7 +605,7 @@ def test_bodies_have_a_limit():
 # ---- the process ---------------------------------------------------------------------------------
 
 def test_stop():
-    """What was begun is answered, nothing new is, and then all is closed."""
+    """Requests that have begun are answered, new ones are not accepted, and then everything closes."""
     with Front() as f:
         body = add_body().encode()
         idle, half, kept = f.socket(), f.socket(raw(POST.format("add", len(body)), body[:10])), f.connect()
@@ -653,7 +656,7 @@ def test_addresses():
 
 
 def rounds(f, clients, request, count):
-    """CPU of the front in us a request: every client asks, then each reads its answer."""
+    """Measures the front's processor microseconds per request: every client asks, then each reads its answer."""
     begin = f.cpu_s()
     for _ in range(count // len(clients)):
         for s in clients:
@@ -664,7 +667,7 @@ def rounds(f, clients, request, count):
 
 
 def test_ten_thousand():
-    """User and system CPU of the front a request, on connections that are kept; said, not judged."""
+    """Prints the user and system time of the front per request on kept connections; there is no limit."""
     with Front() as f:
         body, headers = binary_request((64, 64), bytes(128), (16,))
         text = add_body([float(i) for i in range(16)], [0.5] * 16).encode()

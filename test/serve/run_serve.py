@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""salus-serve as a process: models' programs that behave, fail and end, clients that wait and such that do not.
+"""Tests salus-serve as a process: models' programs that work, fail and end, and clients that wait or disconnect.
 
     test/serve/run_serve.py [--serve=PROGRAM] [NAME-PART...]
 
@@ -28,7 +28,7 @@ import tutorial
 from harness import BUILD, PATIENCE, ROOT, Daemon, run_tests, wait_for
 from triton import triton_python
 
-# A mutant's tests name another one: --serve=PATH.
+# --serve=PATH tests another program, such as a mutant.
 PROGRAM = next((a.partition("=")[2] for a in sys.argv if a.startswith("--serve=")), os.path.join(BUILD, "salus-serve"))
 PROGRAMS = os.path.abspath(os.path.join(BUILD, "test", "serve"))
 JSON = {"Content-Type": "application/json"}
@@ -62,7 +62,7 @@ def contains(text, part, what):
 
 
 class Serve:
-    """The program with these models, ready unless it is said otherwise; `files`: its soft and hard limit of descriptors."""
+    """The program with these models, ready by default. `files`: the soft and hard limit of descriptors."""
 
     def __init__(self, models, ready=True, files=None, **env):
         self.folder = tempfile.TemporaryDirectory(prefix="salus-serve-")
@@ -101,14 +101,14 @@ class Serve:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
     def ask(self, method, path, body=None, headers={}, c=None):
-        """(status, body, headers)"""
+        """Returns (status, body, headers)."""
         c = c or self.connect()
         c.request(method, path, body, headers)
         r = c.getresponse()
         return r.status, r.read(), r.headers
 
     def slow(self, ms, c=None, **parameters):
-        """(status, the number that came back or the error)"""
+        """Returns (status, the number of the answer or the error)."""
         body = json.dumps({"parameters": parameters, "inputs": [{"name": "ms", "datatype": "INT32", "shape": [1], "data": [ms]}]})
         status, text, _ = self.ask("POST", "/v2/models/slow/infer", body, JSON, c)
         answer = json.loads(text)
@@ -123,7 +123,7 @@ class Serve:
         return self.count("salus_serve_requests_total", model=model, end=end)
 
     def programs(self, name):
-        """Process ids of the models' programs of that name."""
+        """Returns the process ids of the models' programs of that name."""
         out = subprocess.run(["pgrep", "-x", "-P", str(self.process.pid), name], stdout=subprocess.PIPE, text=True).stdout
         return [int(p) for p in out.split()]
 
@@ -145,7 +145,7 @@ def add_body(a, b):
 
 
 def at_once(count, what):
-    """Results of what(i), each in a thread of its own."""
+    """Returns the results of what(i), each called in a thread of its own."""
     results = [None] * count
 
     def one(i):
@@ -171,7 +171,7 @@ def test_two_models():
 
 
 def test_requests_that_wait_go_together():
-    """Each gets its own answer, in fewer batches than there are requests."""
+    """Each request gets its own answer, in fewer batches than there are requests."""
     with Serve(SLOW + "sizes = 1 2 4 8 16\n") as s:
         equal(at_once(33, lambda i: s.slow(20 + i)), [(200, 2 * (20 + i)) for i in range(33)], "answers")
         batches = s.count("salus_serve_batches_total")
@@ -188,7 +188,8 @@ def test_requests_of_other_shapes_are_not_mixed_up():
 
 
 def test_what_cannot_be_in_time_is_said_before_that():
-    """The worker is busy for longer than the others would wait: they are told when it is clear, not when it is free."""
+    """The worker is busy for longer than the others can wait. They get an error as soon as that is certain, not when
+    the worker is free."""
     with Serve(SLOW) as s:
         busy = threading.Thread(target=s.slow, args=(3000,))
         busy.start()
@@ -204,7 +205,7 @@ def test_what_cannot_be_in_time_is_said_before_that():
 
 
 def test_what_cannot_be_in_time_beside_other_questions():
-    """Whatever wakes the loop meanwhile, nobody's deadline passes unseen."""
+    """Other events wake the loop meanwhile, yet no deadline is missed silently."""
     with Serve(SLOW) as s:
         busy, over = threading.Thread(target=s.slow, args=(3000,)), threading.Event()
         busy.start()
@@ -228,14 +229,15 @@ def test_what_cannot_be_in_time_beside_other_questions():
 
 
 def test_deadlines_below_what_is_assumed():
-    """Of a model that was never asked 10 ms are assumed: who gives it less is tried, and its 1 ms become known."""
+    """A model that never ran is assumed to take 10 ms. A request with a shorter deadline is tried all the same, and
+    then the model's 1 ms is known."""
     with Serve(SLOW) as s:
         wait_for("one is answered", lambda: s.slow(1, deadline_ms=8) == (200, 2))
         wait_for("and others", lambda: s.ends("answered") >= 5 or s.slow(1, deadline_ms=8) is None)
 
 
 def test_the_tutorial():
-    """What docs/serving.md says one should type prints what it says."""
+    """The commands of docs/serving.md print what the page shows."""
     nvcc = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc")], text=True, stdout=subprocess.PIPE, check=True).stdout.strip()
     with tempfile.TemporaryDirectory(prefix="salus-tutorial-") as folder:
         got, said = tutorial.follow("From nothing to a served model, without a GPU", folder, [os.path.dirname(nvcc), os.path.abspath(BUILD)])
@@ -252,7 +254,7 @@ def test_a_program_may_refuse():
 
 
 def test_an_answer_that_is_none_has_failed():
-    """Its program gives another output than the file says: nobody counts that as answered."""
+    """The program gives an output that the file does not declare; the request has failed."""
     with Serve(SLOW.replace("output = y", "output = z")) as s:
         status, text = s.slow(1)
         equal(status, 500, text)
@@ -267,7 +269,7 @@ def rounds(x):
 
 
 def test_under_salus():
-    """A CUDA program, unmodified but for the library: its processes are jobs, and each batch is an iteration."""
+    """A CUDA program, changed only to use the library: its processes are jobs, and each batch is an iteration."""
     model = f"[model early]\nprogram = {PROGRAMS}/early\ninput = x UINT32 -1\noutput = y UINT32 -1\nworkers = 2\ndeadline = 1min\n"
     path = os.path.abspath(BUILD) + ":" + os.environ["PATH"]
     with Daemon("--device-memory", "256MiB") as d, Serve(model, SALUS_RUN_DIR=d.run_dir, PATH=path) as s:
@@ -285,7 +287,7 @@ def test_under_salus():
 
 
 def test_words_for_jobs():
-    """What the file says of a model's jobs, the daemon knows of them."""
+    """The daemon knows what the file sets for a model's jobs."""
     words = {"priority": "-7", "weight": "25", "slo": "40ms", "slo-of": "p95", "group": "servers", "persistent": "4MiB", "ephemeral": "2MiB"}
     model = (f"[model early]\nprogram = {PROGRAMS}/early\ninput = x UINT32 -1\noutput = y UINT32 -1\nworkers = 2\n"
              + "".join(f"{k} = {v}\n" for k, v in words.items()))
@@ -300,7 +302,7 @@ def test_words_for_jobs():
 
 
 def test_triton_client():
-    """Unmodified, from the Python package registry."""
+    """Triton's unmodified client from the Python package registry."""
     python = triton_python()
     with Serve(ADD + SLOW + ALL) as s:
         done = subprocess.run([python, os.path.join(HERE, "triton_client.py"), str(s.port), "serve"], text=True, capture_output=True,
@@ -324,7 +326,7 @@ def test_a_request_that_ends_programs_is_tried_twice():
 
 
 def test_a_request_goes_on_when_its_program_ends():
-    """What was in a batch when its process was killed is answered by the next one."""
+    """When a program is killed, the requests of its batch are answered by the next one."""
     with Serve(SLOW) as s:
         done = []
         waits = threading.Thread(target=lambda: done.append(s.slow(600)))
@@ -338,7 +340,7 @@ def test_a_request_goes_on_when_its_program_ends():
 
 
 def test_kills_under_load():
-    """Programs are killed at random moments beside eight clients: every request has one answer, and none is wrong."""
+    """Programs are killed at random moments under eight clients. Every request gets one answer, and none is wrong."""
     dice = random.Random(1)
     with Serve(SLOW + "workers = 3\nsizes = 1 2 4\ndeadline = 10s\n") as s:
         over = threading.Event()
@@ -372,7 +374,8 @@ def test_kills_under_load():
 
 
 def test_programs_that_end_after_each_batch():
-    """Each takes one batch and is gone: what waits is for those that come after it, and nobody is told of a broken pipe."""
+    """Each program takes one batch and ends. Waiting requests go to its successors, and no client sees a broken
+    pipe."""
     model = f"[model rogue]\nprogram = {PROGRAMS}/rogue dies-after\nsalus = no\ninput = x UINT8 -1\noutput = y INT64\nworkers = 2\ndeadline = 1min\n"
     body = json.dumps({"inputs": [{"name": "x", "datatype": "UINT8", "shape": [2], "data": [2, 3]}]})
     with Serve(model) as s:
@@ -382,7 +385,7 @@ def test_programs_that_end_after_each_batch():
             return status, answer["outputs"][0]["data"] if status == 200 else answer["error"]
         programs = s.programs("rogue")
         for p in programs:
-            os.kill(p, signal.SIGSTOP)  # until all are there
+            os.kill(p, signal.SIGSTOP)  # until all requests are queued
 
         def go():
             wait_for("all wait", lambda: s.count("salus_serve_pending") == 50)
@@ -408,7 +411,7 @@ def test_a_program_that_cannot_start():
 # ---- the profiler --------------------------------------------------------------------------------
 
 class Load:
-    """Clients that ask one request after another, what(i, n) of the i-th: a context."""
+    """A context with clients that ask one request after another: what(i, n) is the n-th of client i."""
 
     def __init__(self, clients, what):
         self.over, self.wrong = threading.Event(), []
@@ -449,7 +452,8 @@ def dropped(s, why):
 
 
 def mixed(s, connections):
-    """Every fourth request is long, and seven clients make batches of any: nearly each is long, then."""
+    """Returns a request function in which every fourth request is long. Seven clients fill batches in any mix, so that
+    nearly each batch is long."""
     def one(i, n):
         kind, ms = ("long", 60) if (i + n) % 4 == 0 else ("short", 3)
         equal(s.slow(ms, connections[i], application=kind), (200, 2 * ms), "an answer")
@@ -457,7 +461,8 @@ def mixed(s, connections):
 
 
 def test_times_alone_are_learnt_from_batches():
-    """A batch of a short request and a long one takes as long as the long one, for both; alone they differ, and are known soon."""
+    """A batch of a short and a long request takes the long one's time for both. Alone they differ, and the profiler
+    learns that soon."""
     with Serve(SLOW + "sizes = 1 2 4 8\nprofile = 50%\n") as s:
         connections = [s.connect() for _ in range(7)]
         with Load(7, mixed(s, connections)):
@@ -480,7 +485,7 @@ def test_without_a_profiler():
 
 
 def test_a_lone_request_is_not_run_again():
-    """Its own batch was of one: that is known already."""
+    """A batch of one request is a measurement already."""
     with Serve(SLOW + "profile = 100%\n") as s:
         for _ in range(5):
             equal(s.slow(2, application="lone"), (200, 4), "an answer")
@@ -489,7 +494,7 @@ def test_a_lone_request_is_not_run_again():
 
 
 def together(s, requests):
-    """One batch of all of them, (application, ms) each, while a request before them keeps the worker busy."""
+    """Sends all requests, (application, ms) each, as one batch, while an earlier request keeps the worker busy."""
     before = s.count("salus_serve_batches_total")
     busy = threading.Thread(target=s.slow, args=(500,))
     busy.start()
@@ -500,7 +505,8 @@ def together(s, requests):
 
 
 def test_the_profiler_may_end():
-    """What fails, ends or hangs alone is felt by no request, counted, and not run again; what comes after it is."""
+    """A profiler's run that fails, ends or hangs harms no request, is counted and not repeated; later runs take
+    place."""
     with Serve(SLOW + "sizes = 1 4\npolicy = edf\nprofile = 100%\nlimit = 2s\n") as s:
         together(s, [("fails", -3), ("ends", -4), ("hangs", -5), ("good", 1)])
         wait_for("each was run", lambda: (dropped(s, "failed"), dropped(s, "lost"), known(s, "good")) == (1, 2, 1))
@@ -513,7 +519,7 @@ def test_the_profiler_may_end():
 
 
 def test_the_profiler_keeps_to_its_part():
-    """A fifth of the time: four runs of 100 ms have three pauses of 400 ms between them."""
+    """The profiler gets a fifth of the time: four runs of 100 ms have three pauses of 400 ms between them."""
     with Serve(SLOW + "sizes = 1 4\npolicy = edf\nprofile = 20%\n") as s:
         begin = time.monotonic()
         together(s, [("a", 100), ("b", 100), ("c", 100), ("d", 100)])
@@ -534,7 +540,7 @@ def test_what_ended_workers_is_not_run_again():
 
 
 def test_the_first_run_of_a_program_does_not_count():
-    """What it takes to get warm is no part of a request's time: the sample is run once more."""
+    """The warm-up of a program is not part of a request's time: the sample runs once more."""
     with Serve(SLOW.replace("/slow\n", "/slow 700\n") + "sizes = 1 4\npolicy = edf\n") as s:
         together(s, [("a", 1), ("b", 1), ("c", 1), ("d", 1)])
         wait_for("all were run", lambda: s.count("salus_serve_profiled_total") == 4)
@@ -543,7 +549,7 @@ def test_the_first_run_of_a_program_does_not_count():
 
 
 def test_the_profiler_cannot_start():
-    """A program that only the first process can be: requests do not feel that there is no second."""
+    """A program that can only start once: requests are unaffected by the missing second process."""
     with tempfile.TemporaryDirectory() as folder:
         once = os.path.join(folder, "once")
         with open(once, "w") as f:
@@ -558,9 +564,9 @@ def test_the_profiler_cannot_start():
 
 
 def test_the_profiler_is_stopped_as_well():
-    """Within a run, too."""
+    """The profiler ends with the server even in the middle of a run."""
     with Serve(SLOW + "sizes = 1 4\npolicy = edf\nprofile = 100%\n") as s:
-        for application in "abcd":  # have their turns in this order
+        for application in "abcd":  # the profiler runs them in this order
             s.slow(1, application=application)
         together(s, [("a", 1), ("b", 2), ("c", 3), ("d", 600)])
         wait_for("all but the long one were run", lambda: s.count("salus_serve_profiled_total") == 3)
@@ -587,8 +593,8 @@ def early(s, application, x, c):
 
 
 def early_alone(d, beside):
-    """What short and long requests take alone (ms), and the profiler's runs from sending to the answer, under a load in batches;
-    `beside`: what else runs under the daemon once the model is ready."""
+    """Returns the milliseconds of short and of long requests alone, and of the profiler's runs from sending to the
+    answer, under a load in batches. `beside`: other work under the daemon once the model is ready."""
     path = os.path.abspath(BUILD) + ":" + os.environ["PATH"]
     with Serve(EARLY, SALUS_RUN_DIR=d.run_dir, PATH=path) as s, beside():
         connections = [s.connect() for _ in range(6)]
@@ -617,8 +623,8 @@ class Trainer:
 
 
 def test_alone_is_what_the_device_worked():
-    """Beside a trainer that never pauses a run takes longer, for it waits; what it is said to take alone is what it is in quiet.
-    The bands are wide: the software GPU is slower where its processors are others' too."""
+    """A run takes longer beside a trainer that never pauses, because it waits; the measured time alone must not change.
+    The bands are wide: the software GPU is slower when other processes use the processors."""
     with Daemon("--device-memory", "512MiB") as d:
         short, long, runs = early_alone(d, contextlib.nullcontext)
         busy_short, busy_long, busy_runs = early_alone(d, lambda: Trainer(d))
@@ -631,7 +637,7 @@ def test_alone_is_what_the_device_worked():
 # ---- clients -------------------------------------------------------------------------------------
 
 def test_clients_that_do_not_wait():
-    """Of forty that hang up nobody else notices, in a batch or before it."""
+    """Forty clients disconnect before or during a batch; no other client notices."""
     with Serve(SLOW + "sizes = 1 2 4\n") as s:
         body = json.dumps({"inputs": [{"name": "ms", "datatype": "INT32", "shape": [1], "data": [30]}]}).encode()
         head = b"POST /v2/models/slow/infer HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -646,7 +652,8 @@ def test_clients_that_do_not_wait():
 
 
 def test_more_connections_than_descriptors_at_first():
-    """The soft limit is raised for the gateway, and not for what it runs; where the hard one is too low that is said."""
+    """The soft limit is raised for the gateway but not for the programs it starts. If the hard limit is too low, an
+    error tells so."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with Serve(SLOW, files=(256, hard)) as s, contextlib.ExitStack() as idle:
         for _ in range(400):
@@ -671,7 +678,7 @@ def test_it_stops_when_all_is_answered():
 
 
 def test_cost_of_a_request():
-    """User and system time of the gateway alone, for requests on kept connections; nothing is compared with it."""
+    """Prints the user and system time of the gateway per request on kept connections; there is no limit."""
     with Serve(ADD + "sizes = 1 2 4 8 16\n") as s:
         head = json.dumps({"inputs": [{"name": n, "datatype": "FP32", "shape": [16], "parameters": {"binary_data_size": 64}} for n in "ab"],
                            "parameters": {"binary_data_output": True}}).encode()

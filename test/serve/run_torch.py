@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial of docs/serving.md with PyTorch, on the software GPU: optional, since it downloads PyTorch (gigabytes; the
-same environment as `make check-frameworks`).
+"""Follows the tutorial of docs/serving.md with PyTorch on the software GPU. Optional, since it downloads PyTorch
+(gigabytes; the same environment as `make check-frameworks`).
 
     test/serve/run_torch.py
 """
@@ -18,7 +18,7 @@ import tutorial  # noqa: E402
 from harness import BUILD, ROOT, Skipped, run_tests  # noqa: E402
 
 TITLE = "A PyTorch model"
-# The same on the processor.
+# The same model on the processor.
 ALONE = """
 import json, sys, torch
 source = open(sys.argv[1]).read().replace(".cuda()", "").replace(', device="cuda"', "").partition("with torch")[0].replace("import salus_serve", "")
@@ -36,7 +36,7 @@ def python():
 
 
 def test_the_tutorial():
-    """What it prints is what it says; and the processor's answer, nearly."""
+    """The tutorial prints what the page shows, and the answer nearly equals the processor's."""
     interpreter = python()
     with tempfile.TemporaryDirectory(prefix="salus-tutorial-") as folder:
         got, said = tutorial.follow(TITLE, folder, [os.path.dirname(os.path.abspath(interpreter)), os.path.abspath(BUILD)])

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model's program that takes as long as it is told: "y" is "ms" doubled, INT32, after as many
- * milliseconds as the largest of the batch's. -1: it fails; -2: its program ends. Of a request that
- * is alone in its batch -3: it fails; -4: its program ends; -5: it is never answered.
- * slow [MS]: the first batch takes so much longer.
+ * A model's program that takes the time that its requests name: "y" is "ms" doubled, INT32, after
+ * the largest "ms" of the batch in milliseconds. -1: the batch fails; -2: the program ends. For a
+ * request alone in its batch, -3: it fails; -4: the program ends; -5: it is never answered. slow
+ * [MS]: the first batch takes this much longer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "daemon/serve/model/salus_serve.h"
 
-/* Fails a batch that must not be alone; returns whether it did. */
+/* Fails a batch that must not be alone. Returns whether it did. */
 static int is_lonely(struct salus_serve *s, int32_t ms) {
     if (salus_serve_size(s) > 1 || ms > -3) return 0;
     if (ms == -4) abort();

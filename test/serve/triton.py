@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triton's own client, from the Python package registry: for run_front.py and run_serve.py."""
+"""Installs Triton's own client from the Python package registry, for run_front.py and run_serve.py."""
 import fcntl
 import os
 import subprocess
@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def triton_python():
-    """An interpreter that has it: made once, in $(BUILD)/serve-venv, by whoever of several test programs comes first."""
+    """Returns an interpreter that has the client. The first test program makes it, in $(BUILD)/serve-venv."""
     folder = os.path.join(BUILD, "serve-venv")
     with open(folder + ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

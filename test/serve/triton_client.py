@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triton's own client against test/serve/echo_front.c, run by run_front.py, and against salus-serve, by run_serve.py.
+"""Tests with Triton's own client: against test/serve/echo_front.c, run by run_front.py, and against salus-serve, run by
+run_serve.py.
 
     triton_client.py PORT front|serve
 """
@@ -82,7 +83,7 @@ def two(value):
 
 
 def datatypes(client):
-    """Every one there and back, in both forms where the client has both."""
+    """Sends every datatype there and back, in both forms where the client has both."""
     for binary in (True, False):
         inputs = []
         for name in TYPES:
@@ -121,7 +122,7 @@ def slow(client, ms, **more):
 
 
 def served_deadlines(client):
-    """By the request's own parameter; and what a program says when it fails."""
+    """Deadlines set by the request's own parameter; and the error text of a failing program."""
     same(int(slow(client, 3).get_result().as_numpy("y")[0]), 6, "one that is slow")
     refused(lambda: slow(client, -1).get_result(), 500, "it was told to fail")
     busy = slow(client, 2000)
@@ -130,7 +131,7 @@ def served_deadlines(client):
 
 
 def large(client):
-    """On either side of where batches become files."""
+    """Sizes on either side of the limit above which batches are files."""
     for elements in (1, 7000, 9000, 300000):
         values = np.arange(elements, dtype=np.float32)
         inputs = [http.InferInput(n, [elements], "FP32") for n in "ab"]

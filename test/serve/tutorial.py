@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorials of docs/serving.md, followed to the letter: for run_serve.py and run_torch.py.
-
-Of a section the first block without a language is what one types, the one behind it what is printed in the end. Only the
-port is another one, for the usual one may be taken, and `make` is left out, since it was called.
-"""
+"""Follows the tutorials of docs/serving.md to the letter, for run_serve.py and run_torch.py. In a section, the first
+block without a language has the commands, the next one the final output. Only the port differs, since the usual one may
+be taken, and `make` is left out, since it ran before."""
 import re
 import socket
 
@@ -17,7 +15,7 @@ def free_port():
 
 
 def follow(title, folder, path):
-    """(what it prints, what it should print). `path`: folders before those of PATH."""
+    """Returns (output, expected output). `path`: folders before those of PATH."""
     typed, printed = [text for language, text in page.blocks("serving", title) if not language][:2]
     port = free_port()
     script = re.sub(r"^make\n", "", typed, flags=re.M).replace("<<END\n", f"<<END\n[front]\nport = {port}\n", 1).replace("localhost:8000", f"localhost:{port}")

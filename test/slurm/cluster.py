@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster of Slurm on this machine: slurmctld, and for each node a slurmd and a salusd of its own with software
-GPUs of one thread, all in a private directory, of the user who runs the tests, without systemd, cgroups or, where
-none is asked for, a database. `with Cluster(nodes=2) as c: c.sbatch(...)`: whatever happens inside, nothing is left.
-"""
+"""A Slurm cluster on this machine: slurmctld, and for each node a slurmd and a salusd of its own with single-threaded
+software GPUs. Everything is in a private directory and runs as the calling user, without systemd, cgroups or, by
+default, a database. `with Cluster(nodes=2) as c: c.sbatch(...)` leaves nothing behind, whatever happens inside."""
 import glob
 import json
 import os
@@ -19,20 +18,20 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path[:0] = [os.path.join(ROOT, "test", "e2e", room) for room in ("lib", "sharing")]
 from harness import BUILD, ROOT, cuda_lib_dir, tool, wait_for
 
-# Who ends a test by a signal leaves no cluster either.
+# A signal that ends the test also ends the cluster.
 signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 
 def ours(name):
-    """A mutant's, where one is tried."""
+    """Returns the program that the environment names, such as a mutant, or ours."""
     mutant = os.environ.get("SALUS_TEST_SLURM", "")
     return mutant if os.path.basename(mutant) == name else os.path.join(BUILD, "slurm", name)
 
 
 PLUGIN, PLACER = ours("salus.so"), ours("salus-placer")
 EXAMPLES = os.path.join(ROOT, "config", "slurm")
-SHORT = 60  # s: what takes longer here has failed
+SHORT = 60  # seconds: longer waits fail
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}
 
 CONF = """
@@ -74,7 +73,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=
 {partitions}
 """
 
-# With slurmdbd and a MariaDB of their own, which only a socket in the private directory leads to.
+# Adds slurmdbd and a MariaDB, which listens only on a socket in the private directory.
 ACCOUNTING = """
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
@@ -97,7 +96,7 @@ StorageUser=root
 StorageLoc=salus
 """
 
-# For HealthCheckProgram={d}/health, in whose environment little stands.
+# The script for HealthCheckProgram={d}/health, which gets a nearly empty environment.
 HEALTH = """#!/bin/sh
 export SLURM_CONF={conf} SALUSCTL={ctl} SALUS_RUN_DIR={dir}/salus.$SLURMD_NODENAME
 exec {report}
@@ -105,7 +104,7 @@ exec {report}
 
 
 def free_ports(count):
-    """So many in a row that nobody has now."""
+    """Returns the first of `count` consecutive ports that are free now."""
     for first in range(18000 + os.getpid() % 997 * 16, 60000, 64):
         held = []
         try:
@@ -123,7 +122,8 @@ def free_ports(count):
 
 
 def processes_with(word):
-    """Processes that have it on their command line or in their environment: ours, wherever they hang."""
+    """Finds our processes that have the word on their command line or in their environment, wherever they are in the
+    process tree."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -191,13 +191,13 @@ class Node:
 
 
 class Cluster:
-    """Options are keys of CONF; `name` is what nodes' names begin with, `more` and `partitions` are lines of slurm.conf, `wait`
-    is WAIT of job_submit.lua (None: jobs do not wait for a placer), `plugin` words of plugstack.conf; with `accounting` there is
-    a slurmdbd."""
+    """Options are keys of CONF. `name`: the first part of the nodes' names; `more`, `partitions`: lines of slurm.conf;
+    `wait`: WAIT of job_submit.lua (None: jobs do not wait for a placer); `plugin`: words of plugstack.conf;
+    `accounting`: start slurmdbd."""
 
     def __init__(self, nodes=2, gpus=1, memory="1GiB", shares=4, cpus=4, wait=None, more="", partitions="", plugin="",
                  node_timeout=10, accounting=False, name="n"):
-        self.dir = tempfile.mkdtemp(prefix="ss-", dir="/tmp")  # short: there are sockets in it
+        self.dir = tempfile.mkdtemp(prefix="ss-", dir="/tmp")  # a short path, for there are sockets in it
         os.chmod(self.dir, 0o755)
         self.conf = os.path.join(self.dir, "slurm.conf")
         self.env = {**os.environ, "SLURM_CONF": self.conf, "XDG_STATE_HOME": "/nonexistent"}
@@ -297,7 +297,7 @@ class Cluster:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def kill_all(self):
-        """Steps, and what they started; True once there are none."""
+        """Kills steps and their processes. Returns True once there are none."""
         left = processes_with(self.dir)
         for pid in left:
             try:
@@ -314,26 +314,28 @@ class Cluster:
                 print(f"---- {os.path.basename(path)}\n{text}", flush=True)
 
     def kill_node(self, node):
-        """All that runs there, as if its power were cut."""
+        """Kills everything on the node, as if its power were cut."""
         node.kill("slurmd")
         node.kill("salusd")
         ours = processes_with(self.dir)
-        steps = [p for p in processes_with(f"SLURMD_NODENAME={node.name}\0") if p in ours]  # not those of another cluster's n1
-        for pid in [parent_of(p) for p in steps] + steps:  # slurmstepd first, which would tell how they ended
+        # excludes those of another cluster's n1
+        steps = [p for p in processes_with(f"SLURMD_NODENAME={node.name}\0") if p in ours]
+        for pid in [parent_of(p) for p in steps] + steps:  # slurmstepd first, which would report how they ended
             try:
                 if pid in steps or name_of(pid) == "slurmstepd":
                     os.kill(pid, signal.SIGKILL)
             except (ProcessLookupError, FileNotFoundError):
                 pass
 
-    # ---- the placer, and what nodes report to it
+    # ---- the placer, and the nodes' reports to it
 
     def start_placer(self, *options):
-        """Reports too: HealthCheckProgram comes but once in so many seconds, a test's nodes say it at once."""
+        """Starts the placer. The tests send the nodes' reports themselves, since HealthCheckProgram runs only every few
+        seconds."""
         self.placer = self.start([PLACER, "--interval", "100ms", *options], "placer.log")
 
     def report(self, *nodes, text=None):
-        """As config/slurm/salus-report does on each node; or what stands in `text`."""
+        """Reports like config/slurm/salus-report on each node; with `text`, reports that text."""
         for node in nodes or self.nodes:
             if text is None:
                 self.command(os.path.join(EXAMPLES, "salus-report"),
@@ -356,7 +358,7 @@ class Cluster:
         return {n: s.rstrip("*") for n, s in (line.split() for line in lines if line)}
 
     def script(self, text):
-        """A job's script, with what a program of the tests needs beside Salus: CUDA's runtime."""
+        """Returns a job's script with the path to CUDA's runtime, which the test programs need."""
         fd, path = tempfile.mkstemp(dir=self.dir, suffix=".sh")
         with os.fdopen(fd, "w") as f:
             f.write(f"#!/bin/sh\nexport LD_LIBRARY_PATH=$LD_LIBRARY_PATH:{cuda_lib_dir()}\n{text}\n")
@@ -368,11 +370,11 @@ class Cluster:
                             check=check, env=env, user=user)
 
     def sbatch(self, text, *options, **more):
-        """Its number."""
+        """Submits a job. Returns its number."""
         return int(self.submit(text, *options, **more).stdout)
 
     def show(self, job):
-        """What slurmctld says of it, by field."""
+        """Returns slurmctld's fields of the job."""
         text = self.command("scontrol", "-o", "show", "job", str(job)).stdout
         fields = dict(word.split("=", 1) for word in text.split() if "=" in word)
         if "AdminComment=" in text:
@@ -386,7 +388,7 @@ class Cluster:
             return ""
 
     def ended(self, *jobs, seconds=SHORT):
-        """Once they have; the fields of the last."""
+        """Waits until the jobs have ended. Returns the fields of the last one."""
         for job in jobs:
             wait_for(f"job {job} ends", lambda: self.show(job)["JobState"] in ENDED, seconds)
         return self.show(jobs[-1])

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sixteen nodes on this machine, each with a slurmd and a salusd of its own, and some hundred real jobs of sbatch:
-how long all take, wait and are slowed down under each policy; and that each ends once, whoever is killed.
+"""Runs sixteen nodes on this machine, each with a slurmd and a salusd of its own, and some hundred real sbatch jobs.
+Measures the total time, the waiting and the slowdown under each policy. Checks that each job ends once, whichever
+daemon is killed.
 
     test/slurm/many.py [--policies A,B] [--seeds N] [--jobs N] [--workload W-large|W-small] [--scale X] [--json FILE]
     test/slurm/many.py --kills [--jobs N] [--seeds N]
     test/slurm/many.py --self-test
 
-The rules, and what came out, are docs/results/2026-11-slurm.md.
+docs/results/2026-11-slurm.md has the rules and the results.
 """
 import argparse
 import json
@@ -26,11 +27,12 @@ from cluster import SHORT, Cluster  # noqa: E402
 
 from harness import BUILD, Soft, program, tool, wait_for  # noqa: E402
 
-LIMIT = 1800  # s: jobs that have not ended by then are lost
-PAUSE = 0.5   # s, between two looks at what has ended
+LIMIT = 1800  # seconds: jobs that have not ended by then are lost
+PAUSE = 0.5   # seconds between two looks at ended jobs
 NODES = int(os.environ.get("SALUS_TEST_NODES", "16"))
 HEALTH = "HealthCheckProgram={d}/health\nHealthCheckNodeState=ANY,CYCLE\nHealthCheckInterval="
-# What a program says that salusd ended under it: its job is queued again. 3: there was another one of its number.
+# A program exits with 99 when salusd ended under it; its job is queued again. Status 3: another program had the same
+# number.
 SCRIPT = """#!/bin/sh
 export SALUS_MARK=1 {mode}
 {paced} "$@"
@@ -41,7 +43,7 @@ exit $status
 
 
 class Book:
-    """What jobs have written down of themselves: lines of `paced`."""
+    """The lines that the jobs' `paced` programs have written."""
 
     def __init__(self, path):
         self.path, self.begins, self.ends, self.twice = path, {}, {}, set()
@@ -61,7 +63,7 @@ class Book:
 
 
 class Run:
-    """Jobs in a cluster: numbers of Slurm and times of submission, by their own numbers."""
+    """The jobs in a cluster: Slurm's numbers and submission times, by our job numbers."""
 
     def __init__(self, c, jobs, computed):
         self.c, self.jobs, self.ids, self.submitted = c, jobs, {}, {}
@@ -70,7 +72,8 @@ class Run:
         c.write("job.sh", SCRIPT.format(mode="" if computed else "SALUS_DEVICE_MODE=null", paced=program("paced")))
 
     def submit(self, job, meanwhile):
-        """Again where slurmctld does not answer, which somebody starts again meanwhile: whether it took the job is told by the job's name."""
+        """Submits a job; retries while slurmctld is down. The job's name tells whether slurmctld took it at an earlier
+        try."""
         name = f"paced{job.number}"
         while True:
             at = time.monotonic()
@@ -95,7 +98,7 @@ class Run:
             self.submit(job, meanwhile)
 
     def wait(self, meanwhile=lambda: None):
-        """Until all have ended, or Slurm has no more of them."""
+        """Waits until all jobs have ended, or Slurm has forgotten them."""
         end, look = time.monotonic() + LIMIT, 0
         while time.monotonic() < end:
             if len(self.book.read().ends) == len(self.jobs):
@@ -109,12 +112,12 @@ class Run:
             time.sleep(PAUSE)
 
     def see_placer(self):
-        """Whom nobody kills lives."""
+        """Checks that the placer lives unless the test killed it."""
         if self.c.placer.returncode is None and self.c.placer.poll() is not None:
             raise AssertionError(f"the placer ended by itself: {self.c.placer.returncode}")
 
     def states(self):
-        """Slurm's fields of each job, by our numbers."""
+        """Returns Slurm's fields of each job, by our numbers."""
         by_id = {}
         for line in self.c.command("scontrol", "-o", "show", "job").stdout.splitlines():
             fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
@@ -134,7 +137,8 @@ class Run:
 # ---- results --------------------------------------------------------------------------------------------------------
 
 def alone(jobs, computed):
-    """{number: checksum}: of each job by itself, without its times. One run a seed of paced gives all lengths."""
+    """Returns {number: checksum} of each job run alone, without pauses. One run of paced per seed gives the checksums
+    of all lengths."""
     longest = {}
     for j in jobs:
         seed = j.number % 8
@@ -153,7 +157,7 @@ def alone(jobs, computed):
 
 
 def check_ends(run, sums):
-    """Each ended once, with the checksum that it has alone."""
+    """Checks that each job ended once, with the checksum that it has alone."""
     book = run.book.read()
     if book.twice:
         raise AssertionError(f"twice at a time: {sorted(book.twice)}")
@@ -166,7 +170,7 @@ def check_ends(run, sums):
 
 
 def gpus_in_use(spans):
-    """Mean number of nodes that somebody is on, from the first beginning to the last end."""
+    """Returns the mean number of used nodes from the first beginning to the last end."""
     busy = 0.0
     for node in {s[2] for s in spans}:
         until = 0.0
@@ -191,7 +195,7 @@ def measures(run):
 
 
 def busy_seconds():
-    """Of all processors, by whomever."""
+    """Returns the busy seconds of all processors, of all processes."""
     with open("/proc/stat") as f:
         n = [int(x) for x in f.readline().split()[1:8]]
     return (sum(n) - n[3] - n[4]) / os.sysconf("SC_CLK_TCK")
@@ -216,7 +220,8 @@ SIMULATED = {"makespan_s": "makespan_s", "wait_mean_s": "wait_s", "wait_median_s
 
 
 def simulate(policies, jobs):
-    """What salus-sim says of the same jobs: who wants more of a GPU than there is is slowed down by as much."""
+    """Returns the results of salus-sim for the same jobs. There, a GPU with more demand than it can serve slows its
+    jobs down in proportion."""
     with tempfile.TemporaryDirectory() as folder:
         tables = mix.write_tables(jobs, folder)
         done = subprocess.run([tool("salus-sim"), "cluster", tables[0], "--nodes", tables[1], "--policy", policies, "--curve", "0,1,0", "--begin", "1s",
@@ -227,14 +232,15 @@ def simulate(policies, jobs):
 
 # ---- kills ----------------------------------------------------------------------------------------------------------
 
-WHOM = {"salusd": 50, "slurmd": 30, "placer": 15, "slurmctld": 5}  # of a hundred
-EVERY_S, DOWN_S = (0.3, 1.2), (0.2, 4)                            # a kill; until they are started again
-AFTER_S = 30                                                      # it goes on for so long when all are submitted
+WHOM = {"salusd": 50, "slurmd": 30, "placer": 15, "slurmctld": 5}  # percent of the kills
+EVERY_S, DOWN_S = (0.3, 1.2), (0.2, 4)                            # between two kills; until the daemon is restarted
+# the kills go on for this long after the last submission
+AFTER_S = 30
 
 
 class Killer:
-    """Kills somebody again and again, and starts them again a while later. A slurmctld is killed when it has just
-    written its state down: what came later is lost with it, which is Slurm's own affair."""
+    """Kills daemons again and again, and restarts each a while later. It kills slurmctld just after that has saved its
+    state: Slurm itself loses later changes."""
 
     def __init__(self, c, seed, placer_options):
         self.c, self.rng, self.options = c, random.Random(seed), placer_options
@@ -294,7 +300,7 @@ class Killer:
 
 
 def check_beginnings(run, killer):
-    """Who began more than once did so because its node's salusd was killed under it."""
+    """Checks that each job that began more than once did so because its node's salusd was killed."""
     book, ended_early = run.book, 0
     for job in run.jobs:
         begins = sorted(book.begins[job.number])
@@ -314,7 +320,7 @@ def kills(seed, count):
         c.start_placer(*options)
         run, killer = Run(c, jobs, computed=True), Killer(c, seed, options)
         wait_for("the placer has begun", lambda: "event=start" in c.read("placer.log"), SHORT)
-        c.placer.send_signal(signal.SIGPIPE)  # as where slurmctld hangs up while it is written to
+        c.placer.send_signal(signal.SIGPIPE)  # stands for a slurmctld that hangs up during a write
         run.submit_all(killer.step)
         until = time.monotonic() + AFTER_S
         run.wait(lambda: killer.step() if time.monotonic() < until else killer.finish())
@@ -327,10 +333,10 @@ def kills(seed, count):
           flush=True)
 
 
-# ---- what the checks find --------------------------------------------------------------------------------------------
+# ---- tests of the checks -----------------------------------------------------------------------------
 
 class Written:
-    """A run of three jobs that has been, for the checks."""
+    """The record of a run of three jobs, for the tests of the checks."""
 
     def __init__(self, folder, lines):
         self.jobs, self.c, self.ids = mix.draw(1, 3, "W-small", 0.01), self, {n: n for n in (1, 2, 3)}

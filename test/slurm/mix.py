@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of test/slurm/many.py: those of docs/results/2026-11-cluster.md's Table 6, drawn by the same rules, on a
-smaller scale: test/e2e/programs/paced with a part of each iteration on the device, and what sbatch is told of it.
-"""
+"""The jobs of test/slurm/many.py. They are those of Table 6 in docs/results/2026-11-cluster.md, drawn by the same rules
+on a smaller scale. Each is test/e2e/programs/jobs/paced, which spends part of each iteration on the device, with the
+options that sbatch gets."""
 import csv
 import math
 import random
 
 GPUS = 16
-CYCLE_S = 1.6          # of an iteration alone, at most: what a busy machine adds to each is little beside it
+CYCLE_S = 1.6          # seconds of an iteration alone, at most: the overhead of a busy machine is little beside it
 ITERATIONS_LEAST = 4
-GPU_MIB = 256          # of Horus's 8 GiB
+GPU_MIB = 256          # stands for Horus's 8 GiB
 MEMORY_SCALE = GPU_MIB / 8192
 LONG_PART = {"W-large": 0.6, "W-small": 0.5}
-ERROR = 0.133          # of the predicted utilisation's logarithm (Table 4)
-OWN_MIB = 2            # of a program's persistent memory: its module, and what it rounds up
+ERROR = 0.133          # the standard deviation of the logarithm of the predicted utilisation (Table 4)
+OWN_MIB = 2            # a program's own persistent memory: its module, and rounding
 LEAST_MIB = 10         # persistent
 
 
 class Job:
-    """`arrival_s` after the first; what it truly needs, and what is told of it."""
+    """`arrival_s`: after the first job. The fields have the true needs, and the needs that Slurm is told."""
 
     def __init__(self, number, arrival_s, length_s, util, told_util, mib):
         self.number, self.arrival_s = number, arrival_s
@@ -38,12 +38,12 @@ class Job:
         return self.iterations * self.device_us * 1e-6
 
     def asks(self):
-        """Of sbatch."""
+        """Returns the options of sbatch."""
         return ["--gres=salus:1", "--salus-class=training", f"--salus-mem={self.persistent_mib + self.ephemeral_mib}MiB",
                 f"--salus-persistent={self.persistent_mib}MiB", f"--salus-util={100 * self.told_util:.1f}%"]
 
     def words(self):
-        """Of paced."""
+        """Returns the arguments of paced."""
         return [str(n) for n in (self.number, self.iterations, self.device_us, self.host_us, self.persistent_mib - OWN_MIB,
                                  self.ephemeral_mib)]
 
@@ -53,7 +53,7 @@ def log_between(rng, least, most):
 
 
 def draw(seed, count, workload, scale):
-    """`scale`: seconds here of one of the paper's."""
+    """Draws the jobs. `scale`: seconds here for one of the paper's."""
     rng, jobs, at = random.Random(f"{workload} {seed}"), [], 0.0
     for i in range(count):
         length = log_between(rng, 800, 7200) if rng.random() < LONG_PART[workload] else log_between(rng, 180, 800)
@@ -66,7 +66,7 @@ def draw(seed, count, workload, scale):
 
 
 def write_tables(jobs, folder, nodes=GPUS):
-    """For salus-sim cluster; the paths of jobs and nodes."""
+    """Writes tables for salus-sim cluster. Returns the paths of jobs and nodes."""
     paths = [f"{folder}/jobs.csv", f"{folder}/nodes.csv"]
     with open(paths[0], "w", newline="") as f:
         w = csv.writer(f)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Salus on Slurm: clusters of two nodes on this machine, each with its own salusd on software GPUs, and real
-programs in jobs of sbatch.
+"""Tests Salus on Slurm: clusters of two nodes on this machine, each with its own salusd on software GPUs, and real
+programs in sbatch jobs.
 
     test/slurm/run_slurm.py [--list] [NAME-PART...]
 """
@@ -47,7 +47,7 @@ ASK = ("--gres=salus:1", "--salus-mem=64MiB")
 
 
 def once(c, number, pause=0):
-    """A job that leaves a line when it begins and one when it ends; so does each time that it is run."""
+    """Returns a job's script that writes a line when it begins and one when it ends, each time that the job runs."""
     return f"echo {number} begins >>{c.dir}/lines; sleep {pause}; {program('train')} 30 && echo {number} ends >>{c.dir}/lines"
 
 
@@ -63,7 +63,8 @@ def states(c, jobs):
 
 
 def test_the_placer_puts_jobs_where_they_hurt_least():
-    """Two that fill a GPU each go to two nodes, whatever Slurm would do; the third beside the smaller one."""
+    """Two jobs that each fill a GPU go to two nodes, unlike Slurm's own choice; the third goes beside the smaller
+    one."""
     with Cluster(wait=300) as c:
         c.report()
         c.start_placer()
@@ -86,7 +87,7 @@ def test_the_job_gets_the_gpu_that_was_chosen():
 
 
 def test_the_same_script_with_and_without_a_placer():
-    """Without one, and without the script that waits for one, Slurm's own choice decides, and the GRES counts."""
+    """Without a placer, or without the script that waits for one, Slurm chooses the node, and the GRES counts."""
     results = []
     for wait in (None, 2, 300):
         with Cluster(wait=wait, shares=1) as c:
@@ -112,7 +113,7 @@ def test_jobs_may_wait_for_a_placer_for_ever():
 
 
 def test_features_that_only_slurm_understands_wait_for_nobody():
-    """Beside a placer that lives, and although jobs would wait for one for ever."""
+    """With a live placer, and though jobs would wait for one for ever, these are left to Slurm."""
     with Cluster(wait=0) as c:
         for node, feature in (("n1", "a"), ("n2", "b")):
             c.command("scontrol", "update", f"NodeName={node}", f"AvailableFeatures={feature}", f"ActiveFeatures={feature}")
@@ -125,7 +126,7 @@ def test_features_that_only_slurm_understands_wait_for_nobody():
 
 
 def test_more_cpus_than_a_node_has_are_slurms_affair():
-    """Slurm takes two nodes for a job that names no number, although it would wait for the placer for ever."""
+    """Slurm takes two nodes for a job that names no number of nodes, though jobs would wait for the placer for ever."""
     with Cluster(wait=0) as c:
         c.report()
         c.start_placer()
@@ -135,7 +136,7 @@ def test_more_cpus_than_a_node_has_are_slurms_affair():
 
 
 def test_waiting_is_put_off_as_long_as_there_is_a_placer():
-    """Both nodes are full: without a placer the job would be Slurm's after 4 s."""
+    """Both nodes are full. Without a placer, Slurm would get the job after 4 s."""
     with Cluster(wait=4, shares=1) as c:
         c.report()
         c.start_placer()
@@ -169,7 +170,7 @@ def test_held_and_dependent_jobs_are_left_alone():
 
 
 def test_who_waits_for_a_licence_keeps_no_share_from_others():
-    """One of many runs at a time; what the others would take is there for who needs no licence."""
+    """One licensed job runs at a time. The shares of the waiting ones are free for jobs that need no licence."""
     with Cluster(wait=300, more="Licenses=one:1") as c:
         c.report()
         c.start_placer()
@@ -185,7 +186,7 @@ def test_who_waits_for_a_licence_keeps_no_share_from_others():
 
 
 def test_what_is_held_stays_so_while_it_is_put_off():
-    """Longer than WAIT; released, it is the placer's as others are."""
+    """The job is held for longer than WAIT. Once released, the placer places it like others."""
     with Cluster(wait=2) as c:
         c.report()
         c.start_placer()
@@ -217,7 +218,7 @@ def test_a_placer_that_is_killed_goes_on():
 
 
 def test_a_node_that_dies_has_its_jobs_queued_again_elsewhere():
-    """Its slurmd, the job's processes and its salusd, all at once."""
+    """The node's slurmd, its jobs' processes and its salusd all die at once."""
     with Cluster(wait=300, node_timeout=5) as c:
         c.report()
         c.start_placer("--patience", "5s", "--stale", "3600s")
@@ -236,7 +237,7 @@ def test_a_slurmd_that_is_killed_and_started_again_loses_nothing():
         c.report()
         c.start_placer()
         jobs = [c.sbatch(once(c, i, 4), *ASK) for i in range(6)]
-        # One that slurmctld has only sent there would be missed after a minute, and queued again.
+        # slurmctld would miss a job that was only sent to the node after a minute, and then queue it again.
         wait_for("all have begun", lambda: lines(c, "begins") == list(range(6)), SHORT)
         for node in c.nodes:
             node.kill("slurmd")
@@ -248,7 +249,7 @@ def test_a_slurmd_that_is_killed_and_started_again_loses_nothing():
 
 
 def test_without_its_salusd_a_node_gets_no_job():
-    """The job that was sent there is queued again and begins elsewhere; the node is back with its salusd."""
+    """The job that was sent there is queued again and begins elsewhere. The node returns with its salusd."""
     with Cluster(wait=300) as c:
         c.report()
         c.start_placer("--patience", "3s")
@@ -278,7 +279,7 @@ def test_a_salusd_that_dies_under_a_job_ends_it_once():
         equal((lines(c, "begins"), lines(c, "ends")), ([1], []), "its beginnings and ends")
 
 
-# A salusctl whose salusd answers the first prolog, and is gone for the task and for who asks again then.
+# A salusctl whose salusd answers the first prolog and is down for the task and for every later request.
 FLAPS = """
 case "$*" in
 *status) if [ -e {d}/gone ]; then rm {d}/gone; exit 1; fi; [ -e {d}/once ] || touch {d}/once {d}/gone ;;
@@ -299,7 +300,7 @@ def test_a_salusd_that_dies_between_prolog_and_task_gives_the_job_back():
             equal((lines(c, "begins"), c.show(job)["Restarts"]), ([1], "1"), "its beginnings, and its restarts")
 
 
-# A salusctl whose salusd is gone in the prolog, which takes until somebody has drained the node.
+# A salusctl whose salusd is down in the prolog, which lasts until the node is drained.
 SLOW = """
 case "$*" in *status) touch {d}/asked; while [ ! -e {d}/drained ]; do sleep 0.1; done; exit 1 ;; esac
 exec {ctl} "$@"
@@ -307,7 +308,8 @@ exec {ctl} "$@"
 
 
 def test_a_node_that_somebody_drained_stays_so():
-    """While the prolog asks its salusd, which is gone: his reason stands, and no report resumes the node."""
+    """An administrator drains the node while the prolog asks its salusd, which is down. The administrator's reason
+    stays, and no report resumes the node."""
     with tempfile.TemporaryDirectory() as folder:
         ctl = script(os.path.join(folder, "ctl"), SLOW.format(d=folder, ctl=tool("salusctl")))
         with Cluster(nodes=1, plugin=f"salusctl={ctl}") as c:
@@ -359,7 +361,8 @@ def test_a_predictor_says_what_a_model_needs():
 
 
 def test_the_predictor_asks_salusctl():
-    """The one of config/slurm, over what `salusctl predict --json` says; a model's name may be anything."""
+    """Tests the predictor script of config/slurm, which reads `salusctl predict --json`; a model's name may be any
+    text."""
     with tempfile.TemporaryDirectory() as folder:
         ctl = script(os.path.join(folder, "ctl"), '''[ "$*" = 'predict --json --batch 32 m","persistent_bytes":9' ] || exit 1
 cat <<'END'
@@ -392,7 +395,7 @@ def test_a_node_that_reports_nonsense_is_named_and_gets_nothing():
 
 
 def test_a_name_that_can_be_no_jobs_takes_no_node_away():
-    """Who runs a program names it. Its node is reported as ever, and so is the job beside it."""
+    """A user chooses a program's name. Whatever the name, the node is still reported, and so is the job beside it."""
     with Cluster(nodes=1, wait=300) as c:
         c.report()
         c.start_placer()
@@ -408,7 +411,7 @@ def test_a_name_that_can_be_no_jobs_takes_no_node_away():
 
 
 def test_slurm_decides_where_a_user_may_go():
-    """Partitions, exclusions and features narrow what the placer chooses from; a job that fits nowhere waits."""
+    """Partitions, exclusions and features limit the placer's choice; a job that fits nowhere waits."""
     with Cluster(wait=300, partitions="PartitionName=one Nodes=n1 State=UP\nPartitionName=shut Nodes=n2 State=UP AllowGroups=nogroup") as c:
         c.report()
         c.start_placer()
@@ -430,7 +433,8 @@ def test_slurm_itself_has_the_nodes_report():
 
 
 def test_what_is_measured_counts():
-    """Both say the same; what the first one uses is measured, and the third job goes to the second."""
+    """Both jobs announce little. The first one's use is measured as high, so the third job goes to the second's
+    node."""
     with Cluster(wait=300) as c:
         c.report()
         c.start_placer()
@@ -450,12 +454,14 @@ def test_what_is_measured_counts():
 
 
 def wants(number, mib, host_us=0, ephemeral=2):
-    """A program that keeps so much device memory, and takes so much in an iteration, whatever its job has said."""
+    """Returns the command of a program that keeps `mib` of device memory and takes `ephemeral` MiB in an iteration,
+    whatever its job requested."""
     return f"exec {program('paced')} {number} {10000 if host_us else 3} 0 {host_us} {mib} {ephemeral}"
 
 
 def test_who_lacked_memory_comes_back_with_more():
-    """Beside a job that fills most of the only GPU there is one that said too little fails; with what it needed it goes where that is."""
+    """A job fills most of the only GPU. A job beside it that requested too little fails; queued again with its true
+    need, it goes to a GPU with that much."""
     with Cluster(wait=300) as c:
         c.command("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=later")
         c.report()
@@ -484,7 +490,8 @@ def test_who_lacked_memory_comes_back_with_more():
 
 
 def test_nobody_comes_back_for_ever():
-    """Who needs more than any GPU has is not tried again; who fails with all that it needs is left as it ended."""
+    """A job that needs more than any GPU has is not tried again. A job that fails with all that it needs stays
+    failed."""
     with Cluster(nodes=1, wait=300) as c:
         c.report()
         c.start_placer()
@@ -510,7 +517,7 @@ def test_nobody_comes_back_for_ever():
 
 
 def test_a_placer_that_ended_while_it_queued_a_job_again():
-    """The job is queued, its note is as it was: the next placer finds it so."""
+    """The job is queued and its note is unchanged: the next placer takes it up from there."""
     with Cluster(wait=300) as c:
         c.report()
         c.start_placer()
@@ -533,7 +540,7 @@ def test_a_placer_that_ended_while_it_queued_a_job_again():
 
 
 def test_srun_is_placed_too():
-    """And a step of a batch job may ask for something else than its job."""
+    """A step of a batch job may also request something else than its job."""
     with Cluster(wait=300) as c:
         c.report()
         c.start_placer()
@@ -554,7 +561,7 @@ def tasks(c, array, count):
 
 
 def test_tasks_of_an_array_are_placed():
-    """Each as a job of its own: once, with a note of its own, on the GPU that is best then."""
+    """Each task is placed like a job of its own: once, with its own note, on the GPU that is best then."""
     with Cluster(wait=300) as c:
         c.report()
         c.start_placer()
@@ -571,7 +578,7 @@ def test_tasks_of_an_array_are_placed():
 
 
 def test_an_array_keeps_its_own_limit():
-    """Of four tasks one at a time; meanwhile the others wait, and for no placer do they begin without it."""
+    """Four tasks run one at a time, although the waiting ones wait for longer than WAIT."""
     with Cluster(wait=4) as c:
         c.report()
         c.start_placer()
@@ -593,7 +600,8 @@ def test_an_array_without_a_placer_is_slurms():
 
 
 def test_what_slurm_placed_counts():
-    """Of several nodes, on a node by name, in a reservation: what it takes of GPUs is not there for others."""
+    """A job on several nodes, a job on a named node and a job in a reservation: other jobs do not get the GPU shares
+    that these hold."""
     with Cluster(nodes=4, wait=300) as c:
         c.report()
         c.start_placer()
@@ -615,7 +623,7 @@ def test_what_slurm_placed_counts():
 
 
 def test_sacct_has_shares():
-    """Of jobs that the placer placed, and of one that Slurm did, as far as there is slurmdbd."""
+    """Jobs that the placer placed, and one that Slurm placed; skipped without slurmdbd."""
     with Cluster(wait=300, accounting=True) as c:
         c.report()
         c.start_placer()
@@ -649,7 +657,7 @@ def test_slurmctld_is_killed():
         equal(lines(c, "begins"), list(range(8)), "jobs that began")
 
 
-# A salusctl that kills slurmctld in a job's prolog: whoever begins behind it gets no answer.
+# A salusctl that kills slurmctld in a job's prolog, so that the plugin gets no answer from slurmctld after it.
 KILLS = """
 case "$*" in *status) [ ! -e {d}/slurmctld ] || kill -9 $(cat {d}/slurmctld); rm -f {d}/slurmctld ;; esac
 exec {ctl} "$@"
@@ -675,13 +683,13 @@ NOBODY = 65534
 
 
 def needs_root():
-    """Only root can be somebody else."""
+    """Only root can act as another user."""
     if os.getuid():
         raise Skipped("needs root")
 
 
 def test_nobody_gets_round_slurm():
-    """Another user: where he may not go, and what he may not write."""
+    """Another user may not use every partition, nor write notes or reports."""
     needs_root()
     nobody = NOBODY
     with Cluster(wait=300, partitions="PartitionName=theirs Nodes=n2 State=UP AllowGroups=root") as c:
@@ -698,7 +706,8 @@ def test_nobody_gets_round_slurm():
 
 
 def test_nobody_is_placed_where_he_may_not_go():
-    """Both nodes that he may use are worse than the one that he may not, and are taken all the same."""
+    """The user's two nodes are worse than the one that is closed to them; the placer takes one of the two all the
+    same."""
     needs_root()
     with Cluster(nodes=3, wait=300, partitions="PartitionName=mine Nodes=n[1-2]\nPartitionName=theirs Nodes=n3 AllowGroups=root") as c:
         c.report()
@@ -720,7 +729,7 @@ def test_nobody_is_placed_where_he_may_not_go():
         contains(done.stderr, "Access denied to requested reservation", "sbatch")
         job = c.sbatch("true", *ASK, *quiet, "-p", "mine", user=NOBODY)
         equal((c.ended(job)["JobState"], c.show(job)["NodeList"]), ("COMPLETED", "n1"), "a job beside the reservation")
-        # And were a placer to put it there, Slurm would not start it.
+        # Even if a placer put the job there, Slurm would not start it.
         c.placer.terminate()
         c.placer.wait()
         job = c.sbatch("true", *ASK, *quiet, "-p", "mine", user=NOBODY)
@@ -731,7 +740,7 @@ def test_nobody_is_placed_where_he_may_not_go():
 
 
 def test_nobody_writes_his_own_note():
-    """With a plugin of his own he says to job_submit.lua what he likes: words of a note are none there."""
+    """A user with their own plugin can pass any text to job_submit.lua; words of a note in it have no effect."""
     needs_root()
     with Cluster(wait=300) as c:
         c.report()
@@ -749,7 +758,7 @@ def test_nobody_writes_his_own_note():
 
 
 def test_a_model_is_read_as_its_user():
-    """What he cannot read is not read for him."""
+    """The predictor reads no file that the user cannot read."""
     needs_root()
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
@@ -784,19 +793,19 @@ def test_the_pages_name_every_option():
         contains(page, f"*{option}=*", "salus-slurm.7")
 
 
-# Debian's packages and make too: on a machine that has neither.
+# 1 on a machine that lacks Debian's packages and make, which the test then installs.
 FRESH = os.environ.get("SALUS_TEST_FRESH") == "1"
 
 
 def blocks(section):
-    """What one types there, and what is printed."""
+    """Returns the page's commands and the outputs that they print."""
     with open(os.path.join(ROOT, "docs/slurm.md")) as f:
         return re.findall(r"^```\n(.*?)^```$", f.read().split(section + "\n" if section == "## Accounting" else section)[1], re.M | re.S)[:2]
 
 
 def test_the_page_is_followed_to_the_letter():
-    """What docs/slurm.md has one type, in another folder and with other ports; Debian's packages and make are there, but where
-    SALUS_TEST_FRESH says that they are not."""
+    """Follows docs/slurm.md in another folder and with other ports. Debian's packages and make are installed already,
+    unless SALUS_TEST_FRESH is 1."""
     typed, printed = (a + b for a, b in zip(blocks("## Two nodes"), blocks("## Accounting")))
     folder, port = tempfile.mkdtemp(prefix="ss-", dir="/tmp"), free_ports(4)
     if not FRESH:
@@ -807,7 +816,7 @@ def test_the_page_is_followed_to_the_letter():
     try:
         done = subprocess.run(["bash", "-e"], input=typed + "\nkill $(jobs -p) $(cat munge.pid)\nwait\n", cwd=ROOT, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=7200 if FRESH else 3 * SHORT, start_new_session=True)
-        said = done.stdout.strip()[-len(printed.strip()):] if FRESH else done.stdout.strip()  # behind what make says
+        said = done.stdout.strip()[-len(printed.strip()):] if FRESH else done.stdout.strip()  # after the output of make
         equal(said, printed.strip(), f"what is printed; errors: {done.stderr[-2000:]}")
     finally:
         for pid in processes_with(folder):
