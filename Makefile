@@ -4,7 +4,7 @@
 #   SAN=address,undefined | thread      V=1 shows commands      CC=clang works as well
 BUILD ?= build
 SAN ?=
-# As many jobs as there are processors, unless the caller says how many (-j). Makes below share their caller's.
+# Runs as many jobs as there are processors, unless the caller gives -j. Recursive makes share the caller's jobs.
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -15,23 +15,23 @@ PYTHON ?= python3
 
 CSTD := -std=gnu11
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Werror
-# Under a sanitizer a build is made to be run once: what it costs to compile is most of its time. (What text may be
-# cut off a compiler cannot tell there.)
+# A sanitizer build runs once, so compile time is most of its cost. (Under a sanitizer, the compiler cannot tell which
+# text may be truncated.)
 OPT ?= $(if $(SAN),-O1 -g1 -Wno-format-truncation,-O2 -g)
 UNIT_OPT ?= $(if $(SAN),-O0 -g1,-O1 -g)
 ISA_OPT ?= $(if $(SAN),-O1,-O3)
-# Undefined behaviour in these sources shows in one of the three builds; to check all takes twice as long to compile.
+# These sources are built three times; only one build checks for undefined behaviour, since checking all takes twice as
+# long to compile.
 ISA_AGAIN := $(if $(findstring undefined,$(SAN)),-fno-sanitize=undefined)
-# Contraction is explicit in PTX: the host compiler must never fuse on its own. OWN_CFLAGS has the
-# flags of single files: CFLAGS belong to the caller of make, and its command line replaces all of
-# them.
+# Contraction is explicit in PTX, so the host compiler must never fuse operations on its own. OWN_CFLAGS has the flags
+# of single files; CFLAGS belong to the caller of make, whose command line replaces them.
 COMPILE = $(CC) $(CSTD) $(WARN) $(OPT) -fPIC -ffp-contract=off -D_GNU_SOURCE -I. -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(OWN_CFLAGS) $(CFLAGS) -MMD -MP
 LINK = $(CC) -pthread $(OPT) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 
 pkg = $(shell pkg-config $(1) $(2))
 
-# ---- sources by floor, with its rooms (main.c of each program stays out of its library) ---------
+# ---- sources of each floor and its rooms (a program's main.c stays out of its library) -----------
 SOURCES := $(sort $(shell find common proto daemon shim -name '*.c'))
 src = $(filter-out %/main.c,$(filter $(addsuffix /%,$(1)),$(SOURCES)))
 objs = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -49,7 +49,7 @@ CTL    := $(call src,daemon/ctl)
 NVML   := $(call src,shim/nvml)
 JIT    := $(call src,shim/jit)
 SHIM   := $(filter-out $(NVML) $(JIT),$(call src,shim))
-# Handlers of the software GPU are compiled once for each instruction set and chosen by cpuid.
+# The software GPU's instruction handlers are compiled once per instruction set and chosen by cpuid.
 ISA_ONCE  := daemon/device/soft/isa/dispatch/select.c
 ISA_SRC   := $(filter-out $(ISA_ONCE),$(call src,daemon/device/soft/isa))
 ISA_base  := -march=x86-64
@@ -106,20 +106,20 @@ $(BUILD)/salus-gpu: $(BUILD)/daemon/worker/main.o \
 $(BUILD)/salusctl: $(BUILD)/daemon/ctl/main.o $(addprefix $(BUILD)/lib,ctl.a kernels.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(CTL_LIBS)
 
-# The shim exports only the driver's own names, by list, and resolves nothing at run time.
+# The shim exports only the driver's own names, from a list, and binds all symbols when it is loaded.
 $(SHIM_SO): $(call objs,$(SHIM)) $(addprefix $(BUILD)/lib,proto.a policy.a common.a) proto/gen/libcuda.map
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map \
 		-Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -o $@ \
 		$(filter %.o,$^) $(filter %.a,$^)
-# For programs that link or load them without a version.
+# Names without a version, for programs that link or load them.
 $(BUILD)/shim/%.so: $(BUILD)/shim/%.so.1
 	$(Q)ln -sf $(<F) $@
 $(call objs,$(SHIM)): OWN_CFLAGS += -fvisibility=hidden
 
 # ---- tests -------------------------------------------------------------------------------------
 PLAIN := $(patsubst test/plain/%.c,$(BUILD)/test/plain/%,$(wildcard test/plain/*.c))
-# What tests read of large data is unpacked once, for all builds.
+# Large test data is unpacked once, for all builds.
 TEST_DATA := $(addprefix build/data/,ptx.unpacked random.unpacked iterations.unpacked verify.unpacked alu.made)
 TEST_LIB := $(BUILD)/libtest.a
 TEST_ROOMS := alu broker cuda place ptx sched serve tune worker
@@ -132,18 +132,18 @@ $(BUILD)/test/plain/%: $(BUILD)/test/plain/%.o $(TEST_LIB) $(LIBS)
 .PRECIOUS: $(BUILD)/%.o
 JOBS ?= $(shell nproc)
 
-# Checks that take hours: each area adds its part to check-long-parts. They run one after another.
+# Checks that take hours. Each makefile adds its part to check-long-parts; the parts run one after another.
 .PHONY: check-long check-long-parts
 check-long: setup ## tests that take too long for check-deep: hours
 	@$(MAKE) --no-print-directory -j1 check-long-parts
 	@echo "check-long: all parts passed"
 
-# In the order of their names, whatever room they are in.
+# Included in the order of their names, whatever their folder.
 MK := $(wildcard scripts/mk/*/*.mk)
 include $(foreach n,$(filter-out unit.mk,$(sort $(notdir $(MK)))),$(filter %/$(n),$(MK)))
 include scripts/mk/test/unit.mk
 
-# The compiler that set-up fetched stays: it takes a download.
+# `clean` keeps the compiler that set-up downloaded.
 .PHONY: clean distclean
 clean: ## removes what was built, but for a CUDA compiler that was fetched
 	rm -rf build-*

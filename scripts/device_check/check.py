@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State that the parts share: the device, the build folders, the time that is left, and steps whose
-failure stops no other step."""
+"""The state that the parts share: the device, the build folders, the time that is left, and steps whose failure stops
+no other step."""
 import os
 import sys
 import time
@@ -12,7 +12,7 @@ import device_check.processes as processes
 from device_check.report import Report, shown
 from device_check.ways import ROOT, Mps, Native, NotHere, Salus, StandIn, device_is_built, harness, nest
 
-# Least time that is worth beginning a step with.
+# The least time, in seconds, with which a step is begun.
 LEAST_S = 2.0
 
 
@@ -21,9 +21,9 @@ class OutOfTime(Exception):
 
 
 class Check:
-    """`device`: what Salus is run on; None: it has no device for this GPU yet. `small`: sizes whose figures mean
-    nothing; `reduced`: so, and without a GPU: the real driver's device is there, nested in the software GPU, and
-    what stands for the driver alone is the software GPU itself."""
+    """`device`: the device that Salus runs on; None: Salus has no device for this GPU yet. `small`: small sizes, whose
+    figures mean nothing. `reduced`: like small, and without a GPU: the device for the real driver runs nested in the
+    software GPU, and the software GPU itself replaces the bare driver."""
 
     def __init__(self, out, reduced, small, minutes):
         self.begin = time.monotonic()
@@ -40,7 +40,7 @@ class Check:
         self.small = small or self.reduced
         self.report = Report(out, {"reduced": self.reduced, "counts": not self.small, "gpu": self.gpu, "minutes": minutes,
                                    "salus_device": self.device, "commit": self._commit()})
-        self.sums, self.differ = {}, []  # checksums by program and arguments
+        self.sums, self.differ = {}, []  # sums: checksums by program and arguments
 
     @staticmethod
     def _commit():
@@ -53,7 +53,7 @@ class Check:
         return min(self.end, self.part_end) - time.monotonic()
 
     def seconds(self, most):
-        """For one step: `most`, or what is left."""
+        """Returns the seconds for one step: `most`, or the time that is left."""
         left = self.left()
         if left < LEAST_S:
             raise OutOfTime
@@ -74,7 +74,7 @@ class Check:
         return [self.probe(os.path.join("programs", name))] + [str(n) for n in numbers]
 
     def work(self, way, name, numbers, most=120, **job):
-        """A program by itself, in this way; its checksum is compared with all that were seen of it."""
+        """Runs a program by itself in this way and compares its checksum with all earlier ones."""
         argv = self.argv(name, *numbers)
         result = processes.ask(argv, self.environment(way.environment(**job)), self.seconds(most))
         self.judge(way, name, numbers, result)
@@ -112,7 +112,7 @@ class Check:
     # ---- parts ----
 
     def run(self, name, function, share):
-        """A part, within its share of what is left. Nothing that goes wrong in it goes further."""
+        """Runs a part within its share of the time that is left. An error in the part stops no other part."""
         part = self.report.part(name)
         self.part_end = time.monotonic() + share * max(self.end - time.monotonic(), 0)
         print(f"== {name} ({max(self.left(), 0):.0f} s at most)", flush=True)
@@ -123,7 +123,7 @@ class Check:
             part.end("not here", str(why))
         except OutOfTime:
             part.end("out of time")
-        except Exception as e:  # a fault of ours must not cost what comes after it
+        except Exception as e:  # an error of this script must not cost the later parts
             traceback.print_exc(file=sys.stdout)
             part.end("failed", f"{type(e).__name__}: {e}")
         for row in part.data["rows"]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overhead, turns, a service beside training, two trainings: the same programs in every way, one after the other within
-each repeat, so that a machine whose speed drifts treats all alike. Ratios are within a repeat, or of the least of all."""
+"""Overhead, turns, a service beside training, two trainings: the same programs run in every way, one after the other
+within each repeat, so that a drift of the machine's speed affects all alike. Ratios are taken within a repeat, or of
+the minima."""
 import contextlib
 import signal
 import statistics
@@ -15,7 +16,7 @@ OPEN = [("native", lambda c: c.native()), ("salus", lambda c: c.salus("salus", "
 
 
 def opened(check, part, stack, makers):
-    """The ways that are to be had here, by name; of the others why not."""
+    """The ways that exist on this machine, by name; for the others the reason."""
     ways = {}
     for name, make in makers:
         try:
@@ -26,13 +27,13 @@ def opened(check, part, stack, makers):
 
 
 def floors(runs, figure):
-    """The least, the median, and how many there were."""
+    """Returns the least, the median and the number of the values."""
     values = [v for v in (value(r, figure) for r in runs) if v is not None]
     return (min(values), statistics.median(values), len(values)) if values else None
 
 
 def ratio(part, what, runs, over, figure):
-    """Ratio of the least of one way to that of another; spread: within each repeat."""
+    """Returns the ratio of the least of one way to that of another, and the spread of the ratios within each repeat."""
     a, b = floors(runs.get(over[0], []), figure), floors(runs.get(over[1], []), figure)
     if not a or not b or not b[0]:
         part.row(what, None, note="not measured")
@@ -75,7 +76,7 @@ def overhead(check, part):
 # ---- several programs at once ----------------------------------------------------------------------------
 
 class Together:
-    """Training that runs, and a window of time within it."""
+    """A training that runs, with its progress in a window of time."""
 
     def __init__(self, check, way):
         self.check, self.way, self.jobs = check, way, []
@@ -94,11 +95,11 @@ class Together:
         return process
 
     def ready(self, most):
-        """False: one of them never gets so far."""
+        """Returns False when one of them never gets so far."""
         return all(p.line("ready", self.check.seconds(most)) for p, _, _ in self.jobs)
 
     def mark(self):
-        """[(iterations, ns)] now, of each; None of one that does not say."""
+        """Returns [(iterations, ns)] of each now; None for one that does not answer."""
         found = []
         for process, _, seen in self.jobs:
             process.signal(signal.SIGUSR1)
@@ -110,12 +111,12 @@ class Together:
         return found
 
     def rates(self, before, after):
-        """Iterations a second of each."""
+        """Returns the iterations per second of each."""
         return [1e9 * (b[0] - a[0]) / (b[1] - a[1]) if a and b and b[1] > a[1] else 0.0
                 for a, b in zip(before, after)]
 
     def stop(self):
-        """The result of each, compared with all earlier ones."""
+        """Returns the result of each, compared with all earlier ones."""
         results = []
         for process, _, _ in self.jobs:
             process.signal(signal.SIGTERM)
@@ -128,14 +129,14 @@ class Together:
         return all(p.popen.poll() is None for p, _, _ in self.jobs)
 
     def window(self, seconds):
-        """The rates of all over that long."""
+        """Returns the rates of all over this many seconds."""
         before = self.mark()
         time.sleep(self.check.seconds(seconds))
         return self.rates(before, self.mark())
 
 
 def trainings(check, cap=None):
-    """A program that streams memory, and one that computes: (seconds, kernels, KiB, rounds)."""
+    """A program that streams memory and one that computes: (seconds, kernels, KiB, rounds)."""
     cap = cap or check.sized(60, 120)
     return check.sized([(cap, 40, 65536, 4), (cap, 40, 8192, 200)], [(cap, 3, 64, 2), (cap, 3, 16, 20)])
 
@@ -158,7 +159,7 @@ def alone_rates(check, way):
 
 # ---- a service beside training -----------------------------------------------------------------------------
 
-# row: how Salus is set for it
+# row: Salus's policies in it
 CELLS = {"slack": ("fair", "slack", "auto"), "orion": ("fair", "orion", "auto"), "fair": ("fair", "streams", "yes"),
          "fifo": ("fifo", "streams", "yes"), "streams": ("fair", "streams", "auto")}
 
@@ -168,8 +169,8 @@ def serve(check, way, numbers, most):
 
 
 def beside(check, way, numbers, most, cap=None):
-    """The service's result while both train, and their rates meanwhile. Where training ends before the service has had
-    a request, what it waited is what its requests took."""
+    """Returns the service's result while both train, and the rates of the trainings meanwhile. When the training ends
+    before the service has had a request, its wait counts as the latency of its requests."""
     with Together(check, way) as t:
         for training in trainings(check, cap):
             t.train(training, **needs(check))
@@ -210,7 +211,8 @@ def colocation(check, part):
             if "salus" in ways:
                 cells.append(("alone, salus", lambda: (serve(check, ways["salus"], seeded, most), [])))
                 cells += [(cell, lambda c=cell: under(check, ways["salus"], c, seeded, most)) for cell in CELLS
-                          if cell != "fifo" or repeat == 0]  # a later client waits for the end of the training
+                          # in FIFO order, a later client waits for the end of the training
+                          if cell != "fifo" or repeat == 0]
             for cell, run in cells:
                 result, rates = run()
                 found.setdefault(cell, []).append({"result": result, "rates": rates})
@@ -284,7 +286,7 @@ def packing(check, part):
 
 
 def pair(check, way, seconds, alone):
-    """The sum of both programs' speeds side by side, each as a part of its speed alone."""
+    """Returns the sum of both programs' speeds side by side, each relative to its speed alone."""
     with Together(check, way) as t:
         for numbers in trainings(check):
             t.train(numbers, **needs(check))
@@ -298,8 +300,8 @@ def pair(check, way, seconds, alone):
 # ---- the fault of another job -----------------------------------------------------------------------------
 
 def bystanders(check, part):
-    """Two trainings, and a job beside them whose kernel writes to an address that nobody has: who goes on, with the
-    results of alone, and after how long. Under Salus all of them have savepoints."""
+    """Runs two trainings beside a job whose kernel writes to an unmapped address. Reports which trainings continue with
+    the right results, and after how long. Under Salus, all of them have savepoints."""
     job = dict(needs(check), savepoints="yes")
     makers = [("native", lambda c: c.native()), ("salus", lambda c: c.salus("salus")), ("mps", lambda c: c.mps())]
     with contextlib.ExitStack() as stack:
@@ -323,12 +325,12 @@ def bystanders(check, part):
 # ---- turns ------------------------------------------------------------------------------------------------------
 
 def stamps(process):
-    """[(begin, end)] of its iterations, in the device's ns."""
+    """Returns [(begin, end)] of its iterations, in the device's ns."""
     return [(int(b), int(e)) for _, b, e in (line.split() for line in process.out if line.startswith("stamp "))]
 
 
 def gaps(first, second):
-    """Idle time of the device between two consecutive iterations, in us: (of one job, of both)."""
+    """Returns the device's idle time between two consecutive iterations, in us: (of one job, of both)."""
     both = sorted([(b, e, 0) for b, e in first] + [(b, e, 1) for b, e in second])
     same, other = [], []
     for (_, end, who), (begin, _, whose) in zip(both, both[1:]):
@@ -338,7 +340,7 @@ def gaps(first, second):
 
 
 def turns(check, salus, numbers, jobs):
-    """Runs this many at once: [(begin, end)] of each."""
+    """Runs this many at once. Returns [(begin, end)] of each."""
     running = [check.start(salus, "turns", numbers, **needs(check)) for _ in range(jobs)]
     found = []
     try:
@@ -361,8 +363,8 @@ def middle(values):
 
 
 def switch(check, part):
-    """Two jobs in one lane, whose iterations are queued already and take turns: the idle time of
-    the device between iterations of both, less the same time within a job that runs alone."""
+    """Measures two jobs in one lane with queued iterations that take turns: the device's idle time between iterations
+    of both, minus the same time within a job that runs alone."""
     numbers, found = check.sized((2000, 4, 16384), (1000, 2, 16)), []
     with contextlib.ExitStack() as stack:
         salus = stack.enter_context(check.salus("salus", "--lane-policy", "fair", "--max-lanes", "1"))

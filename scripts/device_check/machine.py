@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-# In a process of its own: the driver may hang or crash, and must not be in ours when we fork.
+# Run in a process of its own: the driver may hang or crash, and must not be loaded here when we fork.
 LOOK_FOR_GPU = """
 import ctypes
 cu = ctypes.CDLL("libcuda.so.1")
@@ -20,7 +20,7 @@ print(r, n.value, v.value)
 
 
 def said(*argv, seconds=20):
-    """The output of a command; "" where there is none."""
+    """Returns the output of a command; "" when the command does not exist."""
     try:
         return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                               text=True, errors="replace", timeout=seconds, check=True).stdout.strip()
@@ -36,13 +36,13 @@ def content(path):
         return ""
 
 
-# Folders of drivers that the loader does not know.
+# Driver folders that the loader does not search.
 DRIVER_FOLDERS = ["/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
                   "/usr/lib/wsl/lib"]
 
 
 def find_driver():
-    """Sees to it that programs started from here on find the driver, where there is one."""
+    """Makes programs started from here on find the driver, if there is one."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -54,7 +54,7 @@ def find_driver():
 
 
 def gpu():
-    """{count, driver}; None: no driver, or none that starts."""
+    """Returns {count, driver}; None: no driver, or one that does not start."""
     answer = said(sys.executable, "-c", LOOK_FOR_GPU, seconds=120).split()
     if len(answer) != 3 or answer[0] != "0" or answer[1] == "0":
         return None

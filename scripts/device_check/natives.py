@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test programs on the driver alone: what they expect of Salus has to be what CUDA does."""
+"""Runs the test programs on the driver alone: their expectations of Salus must hold for CUDA."""
 import os
 import shlex
 
@@ -27,7 +27,7 @@ def path(name):
 
 
 def run(check, way, command):
-    """None: as it should be."""
+    """Returns None when the program passed."""
     env = dict(way.environment(), CUDA_MODULE_LOADING="LAZY")
     process = processes.Process([path(command[0]), *command[1:]], env)
     status = process.wait(check.seconds(LIMIT_S))

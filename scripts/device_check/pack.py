@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs the files for a machine with a GPU and nothing else: programs built here, the libraries
-that they need and that machine may lack, and the scripts that run them. The tree runs where it is
-unpacked."""
+"""Packs the files for a machine that has a GPU and nothing else: programs built here, the libraries that they need and
+that machine may lack, and the scripts that run them. The tree runs where it is unpacked."""
 import glob
 import io
 import os
@@ -17,19 +16,20 @@ from device_check.ways import ROOT, harness
 
 LIMIT = 64 << 20
 NAME = "salus-device-check"  # the folder in the archive
-PROGRAMS = "programs.tar.gz"  # in it: what was built, unpacked by the first start. Not xz: not every Python has it
+# an archive within the archive, with everything built; the first start unpacks it. Not xz: some Pythons lack it
+PROGRAMS = "programs.tar.gz"
 SCRIPTS = ["LICENSE", "scripts/device-check", "scripts/demo", "scripts/device_check/*.py", "scripts/find-nvcc", "scripts/device-probes/*",
            "scripts/device-probes/programs/*", "test/e2e/*/*.py", "test/data/random/*"]
 BUILT = ["salusd", "salus-gpu", "salusctl", "shim/lib*.so*", "counted/libcuda.so.1", "device/*", "device/programs/*",
          "test/e2e/garbage_client", "test/e2e/nvml_reader", "test/e2e/driver_worker", "test/random/job", "e2e/*-*/*",
          "e2e/linked/*"]
 NEEDED = ["salusd", "salus-gpu", "salusctl", "shim/libcuda.so.1", "device/sandbox", "device/programs/launch"]
-# The C library belongs to the machine, and so does what its compilers and frameworks bring along.
+# Not packed: the machine's C library, and the libraries that its compilers and frameworks bring.
 OF_THE_MACHINE = re.compile(r"^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s|asan|ubsan|tsan)\.so)")
 
 
 def libraries(programs):
-    """{name: path} of the shared libraries that travel, found as the loader finds them here."""
+    """Returns {name: path} of the shared libraries to pack, as the loader here finds them."""
     found = {}
     for program in programs:
         for line in machine.said("ldd", program).splitlines():
@@ -40,7 +40,7 @@ def libraries(programs):
 
 
 def without_symbols(path, folder):
-    """A copy without what only debuggers and linkers read; the file itself where that cannot be had."""
+    """Returns a copy without the parts that only debuggers and linkers read; the file itself if stripping fails."""
     with open(path, "rb") as f:
         if f.read(4) != b"\x7fELF" or path.endswith((".o", ".a", ".cubin")) or not shutil.which("strip"):
             return path
@@ -51,7 +51,7 @@ def without_symbols(path, folder):
 
 
 def matching(folder, patterns):
-    """[(name, path)] of files and links, without what a compiler leaves beside them."""
+    """Returns [(name, path)] of files and links, without a compiler's intermediate files."""
     found = []
     for pattern in patterns:
         found += [(os.path.relpath(p, folder), p) for p in sorted(glob.glob(os.path.join(folder, pattern)))
@@ -84,7 +84,8 @@ def programs(path, folder):
 
 
 def write(path, limit=LIMIT):
-    """Writes the archive; the exit status. The limit is of the archive, which is larger than the tree in it."""
+    """Writes the archive and returns the exit status. The limit applies to the archive, which is larger than the tree
+    in it."""
     lacking = [n for n in NEEDED if not os.path.exists(os.path.join(harness.BUILD, n))]
     if lacking:
         print(f"device-check: not built: {', '.join(lacking)}: make device-pack", file=sys.stderr)
@@ -115,7 +116,7 @@ def unpack(root):
         return
     with tempfile.TemporaryDirectory(dir=root) as folder:
         with tarfile.open(archive, "r:gz") as tar:
-            tar.extractall(folder)  # our own
+            tar.extractall(folder)  # the archive is our own
         shutil.rmtree(os.path.join(root, "lib"), ignore_errors=True)
         os.rename(os.path.join(folder, "lib"), os.path.join(root, "lib"))
         os.rename(os.path.join(folder, "build"), done)

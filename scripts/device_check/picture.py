@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ratios as a picture: one bar a row that has a goal or is a ratio, the goal as a mark; p99 in a panel of its own."""
+"""Draws the ratios as a picture: one bar per row that has a goal or is a ratio, with the goal as a mark; p99 in a panel
+of its own."""
 from html import escape
 
-# Distinct on white, and by lightness for those who do not see colours (Okabe and Ito), as daemon/sim/compare/compare_svg.c.
+# Colours that differ on white, and in lightness for colour-blind readers (Okabe and Ito), as in
+# daemon/sim/compare/compare_svg.c.
 MET, MISSED, PLAIN = "#009e73", "#d55e00", "#0072b2"
 WIDTH, LEFT, ROW, TOP = 900, 380, 22, 40
 
@@ -27,7 +29,7 @@ def panel(out, y, title, rows, unit):
     if not rows:
         return y
     most = max(max(v, g or 0) for _, v, g, _ in rows) or 1
-    # Values far beyond the others are cut off, so that the others can be read.
+    # Cuts off values far beyond the others, so that the others can be read.
     middle = sorted(v for _, v, _, _ in rows)[len(rows) // 2]
     most = min(most, 6 * middle) or 1
     scale = (WIDTH - LEFT - 90) / most

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The probes: each asked by itself, what it says kept, whatever becomes of it."""
+"""Runs each probe by itself and keeps its answer, whatever happens to the probe."""
 import contextlib
 import glob
 import json
@@ -8,12 +8,12 @@ import os
 import device_check.machine as machine
 import device_check.processes as processes
 
-# The most valuable first; what is found in the folder and not named here comes last.
+# The most valuable first; other probes found in the folder come last.
 ORDER = ["sandbox", "device_facts", "exported_memory", "map_cost", "reserved_addresses", "blocking", "completion",
          "host_register", "module_variables", "context_cost", "after_fault", "green_contexts", "launch_threads",
          "private_tables", "kernel_printf", "priorities", "child_grids", "shfl_absent", "vector_tearing", "handles",
          "endless"]
-DESCRIBE = "describe"  # no probe: an object of its own form
+DESCRIBE = "describe"  # not a probe: it prints an object of its own form
 MOST_S = 90
 
 
@@ -24,7 +24,7 @@ def names(folder):
 
 
 def described(check, env):
-    """The driver's description of its device, or the error if there is none."""
+    """Returns the driver's description of its device, or the error."""
     try:
         process = processes.Process([check.probe(DESCRIBE)], env)
     except OSError as e:
@@ -55,7 +55,8 @@ def part(check, part):
 
 
 def machine_is_well(check, env, part, name, result):
-    """After a probe that died or hangs: whether the device serves anybody still. There is no use in going on without."""
+    """Returns whether the device still serves programs after a probe that died or hangs; if not, going on is
+    useless."""
     if result["how"] not in ("hangs", "crashed"):
         return True
     facts = processes.ask([check.probe("device_facts")], env, check.seconds(60))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that may crash, hang or print anything, and what is made of that: nothing that one of them does stops us."""
+"""Programs that may crash, hang or print anything, and the results of their runs; nothing that one of them does stops
+us."""
 import json
 import os
 import re
@@ -14,7 +15,7 @@ NEEDED = ("probe", "question", "answer", "figures", "ok")
 
 
 class Process:
-    """A program in a session of its own, so that whatever it starts ends with it. Its lines are read by threads."""
+    """A program in a session of its own, so that its children end with it. Threads read its lines."""
 
     def __init__(self, argv, env=None, cwd=None):
         self.argv, self.out, self.err, self.begin = argv, [], [], time.monotonic()
@@ -36,7 +37,8 @@ class Process:
             self.news.notify_all()
 
     def line(self, beginning, seconds, after=0):
-        """(number, line) of the first line of standard output behind `after` that begins so; None: it did not come."""
+        """Returns (number, line) of the first line of standard output after line `after` with this beginning; None: no
+        such line came."""
         end = time.monotonic() + seconds
         with self.news:
             while True:
@@ -55,14 +57,14 @@ class Process:
             pass
 
     def kill(self):
-        """With all that it started."""
+        """Kills the program and all its children."""
         try:
             os.killpg(self.popen.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
 
     def wait(self, seconds):
-        """The exit status, below 0 a signal; None: it had to be killed, or could not even be."""
+        """Returns the exit status, below 0 a signal; None: it had to be killed, or even that failed."""
         try:
             status = self.popen.wait(max(seconds, 0.01))
         except subprocess.TimeoutExpired:
@@ -70,10 +72,10 @@ class Process:
             try:
                 self.popen.wait(20)
             except subprocess.TimeoutExpired:
-                pass  # it sits in the kernel: left behind
+                pass  # stuck in the kernel: left behind
             status = None
         if status is not None:
-            self.kill()  # remaining children would keep the pipes open
+            self.kill()  # remaining children would hold the pipes open
         for r, stream in zip(self.readers, (self.popen.stdout, self.popen.stderr)):
             r.join(5)
             if not r.is_alive():
@@ -82,7 +84,7 @@ class Process:
 
 
 def parsed(lines):
-    """The one JSON object among the lines of a probe, or why there is none."""
+    """Returns the one JSON object among the lines of a probe, or the reason why there is none."""
     objects = [line for line in lines if line.startswith("{")]
     if len(objects) != 1:
         return None, f"{len(objects)} objects"
@@ -99,7 +101,7 @@ def parsed(lines):
 
 
 def partial(err):
-    """The output of a probe before it died."""
+    """Returns the output of a probe before it died."""
     figures = {}
     for line in err:
         if m := FIGURE.match(line):
@@ -147,6 +149,6 @@ def ask(argv, env, seconds, cwd=None):
 
 
 def value(result, name):
-    """A figure; None where there is none."""
+    """Returns a figure; None when there is none."""
     figure = result.get("figures", {}).get(name)
     return figure.get("value") if isinstance(figure, dict) else None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that nobody wrote (test/random): each kernel's results are known, and a device that gives others is named with
-them. Which kernels may differ on hardware, and why, is in known-on-hardware.txt beside them."""
+"""Random programs (test/random). Each kernel's results are known, and a device that gives others is reported with them.
+known-on-hardware.txt, in the same folder, lists kernels that may differ on hardware, and why."""
 import glob
 import os
 import re
@@ -13,12 +13,12 @@ KNOWN = os.path.join(ROOT, "test", "data", "random", "known-on-hardware.txt")
 DIFFERS = re.compile(r"^differs: seed (\d+) kernel (k\d+) gives ([0-9a-f]+)$")
 STOPPED = re.compile(r"^stopped: (k\d+)$")
 COUNT = re.compile(r": (\d+) kernels, \d+ differ$")
-STACK_BYTES = 8192  # some kernels call themselves: unoptimized they need more than a driver's 1 KiB
+STACK_BYTES = 8192  # some kernels are recursive: unoptimized they need more than a driver's 1 KiB
 MOST_S = 60
 
 
 def known(path=KNOWN):
-    """{(seed, kernel): why} of what hardware may compute otherwise."""
+    """Returns {(seed, kernel): reason} of kernels that hardware may compute differently."""
     with open(path, encoding="utf-8") as f:
         lines = [line.split(None, 2) for line in f if not line.startswith("#") and line.strip()]
     return {(seed, kernel): why.strip() for seed, kernel, why in lines}
@@ -34,13 +34,13 @@ def names(expected):
 
 
 class Found:
-    """The results of a way: {(seed, kernel): the sum of its results, or how it ended}, and the number of kernels."""
+    """Returns a way's results, {(seed, kernel): the sum of its results, or how it ended}, and the number of kernels."""
 
     def __init__(self):
         self.differ, self.ran = {}, 0
 
     def take(self, seed, expected, lines, status):
-        """The output of one process, and the kernel after which to continue (None: all are done)."""
+        """Returns the output of one process, and the kernel after which to continue (None: all are done)."""
         stopped = [m[1] for line in lines if (m := STOPPED.match(line))]
         for line in lines:
             if m := DIFFERS.match(line):
@@ -57,7 +57,7 @@ class Found:
 
 
 def run(check, way, expected, image, found):
-    """A program's kernels; behind one that ends with an error, those that follow, in a process of their own."""
+    """Runs a program's kernels. After a kernel that ends with an error, the following ones run in a new process."""
     seed = os.path.basename(expected).split(".")[0]
     order, after = names(expected), None
     while True:
@@ -83,7 +83,7 @@ def all_of(check, way):
 
 
 def told(part, title, found, may):
-    """Rows of one way. What differs and is not known is a failure."""
+    """Returns the rows of one way. An unknown difference is a failure."""
     new = {k: v for k, v in found.differ.items() if k not in may}
     old = sorted(k for k in found.differ if k in may)
     part.found(title, {" ".join(k): v for k, v in found.differ.items()})

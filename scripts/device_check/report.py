@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results: stored in one file that is complete after every step, shown as a table beside the goals."""
+"""The results: stored in one file that is complete after every step, and shown as a table with the goals."""
 import json
 import os
 import time
@@ -25,7 +25,7 @@ GOALS = {
 
 
 class Report:
-    """`folder`: where it is written; None: nowhere."""
+    """`folder`: the folder for the files; None: no files."""
 
     def __init__(self, folder, about):
         self.folder = folder
@@ -51,7 +51,7 @@ class Report:
         return Part(self, self.data["parts"].setdefault(name, {"state": "begun", "rows": [], "found": {}}))
 
     def markdown(self):
-        """For docs/results."""
+        """Returns the table for docs/results."""
         lines = []
         for name, part in self.data["parts"].items():
             lines += [f"## {name}", ""] + ([f"{part['state']}: {part.get('why', '')}", ""] if part["state"] != "done" else [])
@@ -69,7 +69,7 @@ class Report:
         return [row for _, row in self.rows() if row.get("met") is False]
 
     def table(self):
-        """Fixed columns: what, figure, goal, verdict."""
+        """Returns the table with fixed columns: name, figure, goal, verdict."""
         lines = [f"{'part':11} {'what':54} {'figure':>28}  goal"]
         lines.append("-" * 110)
         for name, part in self.data["parts"].items():
@@ -84,7 +84,7 @@ class Report:
 
 
 class Part:
-    """One part's place in the report: each call writes the file again."""
+    """One part's place in the report; each call writes the file again."""
 
     def __init__(self, report, data):
         self.report, self.data, self.begin = report, data, time.monotonic()
@@ -106,7 +106,7 @@ class Part:
         self.report.save()
 
     def end(self, state, why=None):
-        """done, skipped, out of time, or failed."""
+        """Ends the part as done, skipped, out of time, or failed."""
         self.data["state"], self.data["seconds"] = state, round(time.monotonic() - self.begin, 1)
         if why:
             self.data["why"] = why

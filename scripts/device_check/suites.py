@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that exist already, run on this device; frameworks that are on the machine; a worker that is killed."""
+"""Existing tests, run on this device; the frameworks that are installed; a worker that is killed."""
 import os
 import signal
 import sys
@@ -12,12 +12,12 @@ from device_check.processes import value
 from device_check.ways import ROOT, NotHere, harness, plain_environment
 
 SUITE = os.path.join(ROOT, "test", "e2e")
-# The part of each suite that the reduced form runs.
+# The part of each suite that --reduced runs.
 FEW = {"results/run_e2e.py": ["jobs_are_listed"], "faults/run_ending.py": []}
 
 
 def outcomes(lines):
-    """{test: ok, failed or skipped} of what run_tests() prints."""
+    """Returns {test: ok, failed or skipped} from the output of run_tests()."""
     found = {}
     for line in lines:
         word, _, rest = line.partition(" ")
@@ -57,7 +57,7 @@ def e2e(check, part):
 # ---- faults -------------------------------------------------------------------------------------------------
 
 def first_kernel_done(check, way, seconds):
-    """Seconds until a small program has run from its start to its end."""
+    """Returns the seconds of a small program from its start to its end."""
     begin, end = time.monotonic(), time.monotonic() + seconds
     while time.monotonic() < end:
         if check.work(way, "launch", (1, 10), 60)["how"] == "answered":
@@ -67,7 +67,7 @@ def first_kernel_done(check, way, seconds):
 
 
 def worker_killed(check, part):
-    """Jobs are served again; how long it takes, less what one takes anyway."""
+    """Measures how long it takes after a fault until jobs are served again, minus the usual time of a job."""
     took = []
     with check.salus("salus") as way:
         several = [first_kernel_done(check, way, 60) for _ in range(3)]
@@ -133,7 +133,8 @@ def torch(check, part):
     with check.native() as native, check.salus("salus") as salus:
         for _ in range(check.sized(3, 1)):
             for way in (native, salus):
-                # As users start it: loaded eagerly, all kernels of all its libraries come with its first context.
+                # Loads kernels lazily, as by default: eager loading loads all kernels of all libraries with the first
+                # context.
                 env = dict(way.environment(persistent="4GiB"), CUBLAS_WORKSPACE_CONFIG=":4096:8", CUDA_MODULE_LOADING="LAZY")
                 runs["native" if way is native else "salus"].append(processes.ask(script, env, check.seconds(180)))
                 part.found("torch", runs)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to run a program: on the driver as it is, under the maker's MPS, under Salus. Each gives the environment that a
-program is started in, and cleans up behind itself."""
+"""Ways to run a program: on the plain driver, under NVIDIA's MPS, under Salus. Each gives the environment in which a
+program is started, and cleans up after itself."""
 import os
 import shutil
 import subprocess
@@ -14,17 +14,17 @@ import harness
 
 
 class NotHere(Exception):
-    """This way does not exist on this machine, for the reason that it says."""
+    """The way does not exist on this machine; the text tells why."""
 
 
 def plain_environment(**more):
-    """Our own environment: under `salusctl run` all of this goes through one more level of Salus."""
+    """This script's own environment: under `salusctl run` everything goes through one more level of Salus."""
     return dict(os.environ, CUDA_MODULE_LOADING="EAGER", **more)
 
 
 def nest():
-    """From here on the driver of Salus is our own library, into a daemon on the software GPU; tests that are started
-    know it, too."""
+    """From here on, the driver that Salus loads is our own library, a client of a daemon on the software GPU; the
+    started tests know that too."""
     harness.NESTED = harness.Daemon.nests = True
     os.environ["SALUS_TEST_NESTED"] = "1"
 
@@ -34,7 +34,7 @@ def on_software(*options):
 
 
 class Native:
-    """Processes by themselves: several at once share the GPU by time slices."""
+    """Programs without any sharing: several at once share the GPU by time slices."""
     name = "native"
 
     def __enter__(self):
@@ -48,8 +48,8 @@ class Native:
 
 
 class Salus:
-    """A private daemon. `job`: what a job says of itself, as the environment has it (priority=10, persistent="1GiB")."""
-    broken = None  # why one did not start: it is tried many times before it says so, and would be each time
+    """A private daemon. `job`: settings of a job, as in its environment (priority=10, persistent="1GiB")."""
+    broken = None  # why a daemon did not start: it retries for long before it reports that, and would do so each time
 
     def __init__(self, name, device, *options):
         self.name = name
@@ -57,7 +57,7 @@ class Salus:
 
     @staticmethod
     def make(device, options):
-        if harness.NESTED:  # the harness chooses the device and the part of it
+        if harness.NESTED:  # the harness chooses the device and its part
             return harness.Daemon(*options)
         if device == "soft":
             return on_software(*options)
@@ -86,7 +86,8 @@ class Salus:
         return self.daemon.environment(CUDA_MODULE_LOADING="EAGER", SALUS_MARK="1", **told)
 
     def worker(self):
-        """The process that has the device; None: there is none at the moment. Without ps, which a machine may lack."""
+        """Returns the process that owns the device; None: there is none at the moment. Does not use ps, which a machine
+        may lack."""
         for name in os.listdir("/proc"):
             try:
                 with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
@@ -98,14 +99,14 @@ class Salus:
         return None
 
     def policy(self, kernel=None, lane=None):
-        """Changed live, so that all ways are compared in one daemon."""
+        """Changes the settings of the running daemon, so that all ways are compared in one daemon."""
         args = (["--lane", lane] if lane else []) + (["--kernel", kernel] if kernel else [])
         self.daemon.ctl("policy", "set", *args)
 
 
 class StandIn(Salus):
-    """Without a GPU, a second daemon on the software GPU replaces the driver. Its figures mean
-    nothing, but the checksums must be equal."""
+    """Without a GPU, a second daemon on the software GPU replaces the driver. The figures mean nothing, but the
+    checksums must be equal."""
     broken = None
 
     def __init__(self):
@@ -120,7 +121,7 @@ class StandIn(Salus):
 
 
 class Mps:
-    """The maker's multi-process service, started for us alone, in a folder of our own."""
+    """NVIDIA's multi-process service, started only for this script in a folder of its own."""
     name = "mps"
 
     def __enter__(self):
@@ -154,7 +155,7 @@ class Mps:
 
 
 def device_is_built(device):
-    """Asks this salusd for the device: (True if it has one, its message)."""
+    """Asks this salusd for the device. Returns (True if it has one, its message)."""
     salusd = harness.tool("salusd")
     try:
         done = subprocess.run([salusd, "--device", device, "--check-config"], stdin=subprocess.DEVNULL, text=True,

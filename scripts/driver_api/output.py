@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that follow from the spec, each as one function from spec to text."""
+"""Writes the files that follow from the spec, each by one function from spec to text."""
 
 import difflib
 import os
@@ -267,7 +267,7 @@ static CUstream own(CUstream stream) {{ return stream ? stream : CU_STREAM_PER_T
 
 
 def kernel_calls():
-    """The functions that kernels may call on the software GPU."""
+    """Lists the functions that kernels may call on the software GPU."""
     soft = os.path.join(os.path.dirname(__file__), "..", "..", "daemon", "device", "soft")
     natives = open(os.path.join(soft, "code", "native.h"), encoding="utf-8").read()
     ptx = open(os.path.join(soft, "ptx", "ptx_runtime.c"), encoding="utf-8").read()
@@ -360,7 +360,7 @@ def write(spec, out):
 
 
 def differences(spec, out):
-    """Names of the generated files that are not what the spec says; prints how they differ."""
+    """Returns the names of generated files that differ from the spec's output; prints the differences."""
     bad = []
     for path, generate in OUTPUTS.items():
         path = os.path.join(out, path)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""proto/driver.api in memory: reading it, and refusing what is wrong with it, by line."""
+"""Reads proto/driver.api, and rejects errors in it with their line."""
 
 import hashlib
 import re
 
 CLASSES = ("local", "cached", "async", "sync", "hand", "unsupported")
-EXPORTS = 688  # entry points of the driver of CUDA 13.5; a spec that has lost a record is refused
+EXPORTS = 688  # entry points of the driver of CUDA 13.5; a spec with fewer records is rejected
 KEYWORDS = ("name", "class", "args", "text", "same", "twin", "since")
 
 
 class Call:
-    """One record. `same` and `twin_of` are names until link() replaces them by Calls."""
+    """One record. `same` and `twin_of` are names until link() replaces them with Calls."""
 
     def __init__(self, number, export, line, section):
         self.number, self.export, self.line, self.section = number, export, line, section
@@ -18,7 +18,7 @@ class Call:
         self.base = None
         self.since = 0
         self.cls = None
-        self.args = None  # list of (type, name); [] for none; None where unsupported
+        self.args = None  # list of (type, name); [] for none; None when unsupported
         self.text = ""
         self.same = None
         self.twin_of = None
@@ -29,7 +29,7 @@ class Call:
         return self.cls != "unsupported"
 
     def forwarded(self):
-        """The export that a generated definition calls, or None where there is none."""
+        """Returns the export that a generated definition calls, or None when there is none."""
         if not self.supported():
             return None
         if self.same:
@@ -40,7 +40,7 @@ class Call:
 
 
 class Own:
-    """An export that is not the driver's."""
+    """An export that is not part of the driver's API."""
 
     def __init__(self, export, line):
         self.export, self.line = export, line
@@ -248,7 +248,7 @@ def parse_twin(spec, call, value, line):
         spec.error(line, f"{call.export} cannot be the {words[0]} twin of {words[1]}")
 
 
-# ---- the records together -----------------------------------------------------------------------
+# ---- all records together -----------------------------------------------------------------------
 
 
 def link(spec):
@@ -314,7 +314,8 @@ def check_whole(spec):
 
 
 def spec_hash(spec):
-    """64 bits over what two sides must agree on: numbers, exports, names, classes, arguments."""
+    """Returns a 64-bit hash of everything that the two sides must agree on: numbers, exports,
+    names, classes, arguments."""
     h = hashlib.sha256()
     for c in sorted(spec.calls, key=lambda c: c.number):
         h.update(f"{c.number} {c.export} {c.base} {c.since} {c.cls} {c.args}\n".encode())

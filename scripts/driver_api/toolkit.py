@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spec against the headers and the stub library of an installed CUDA toolkit."""
+"""Compares the spec with the headers and the stub library of an installed CUDA toolkit."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import subprocess
 
 def check_toolkit(spec, toolkit):
     """Every function of cuda.h, every export of the stub library and every versioned typedef must
-    be in the spec, and the spec must claim no other, but for what is newer than the toolkit."""
+    be in the spec. The spec must have no others, except those newer than the toolkit."""
     include = os.path.join(toolkit, "include")
     text = ""
     for header in ("cuda.h", "cudaProfiler.h"):
@@ -47,7 +47,8 @@ def check_newest(spec, calls, text):
             newest[c.base] = c
     pattern = r"^#define (cu[A-Z]\w*)\s+(?:__CUDA_API_PT[DS][SZ]\()?(cu\w+)\)?\s*$"
     for name, export in re.findall(pattern, text, re.M):
-        # WithFlags has a base name of its own; _v3 of the other is for programs that name it.
+        # The WithFlags version has a base name of its own; cuda.h never maps to _v3, which only
+        # programs that name it use.
         if name in ("cuGraphInstantiate", "cuGraphAddNode"):
             continue
         if name in newest and newest[name].export != export:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the makefile compiles a source and links a program, and the same with a mutant in it."""
+"""Compiles a source and links a program as the makefile does, with a mutant in it."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from mutation.mutant import Bad
 
 
 def _environment():
-    """Make's own settings are handed on, but for its job server, which is not ours to share."""
+    """Passes make's settings on, except its job server, which we may not share."""
     env = dict(os.environ)
     flags = env.get("MAKEFLAGS", "").split(" ")
     env["MAKEFLAGS"] = " ".join(f for f in flags if not re.match(r"-?-j|--jobserver", f))
@@ -23,8 +23,8 @@ class Build:
         self.folder = folder
         self.settings = [f"BUILD={folder}", *settings]
         self.jobs = jobs
-        self.compile, self.link = {}, {}  # by their targets
-        self.archives = {}  # objects in it, by its path
+        self.compile, self.link = {}, {}  # commands by their targets
+        self.archives = {}  # the objects in an archive, by its path
         self.sources = {}   # source by object
 
     def make(self, *what, **how):
@@ -32,7 +32,7 @@ class Build:
         return subprocess.run(command, env=_environment(), text=True, **how)
 
     def prepare(self, units, programs, needs):
-        """Builds the honest programs, and learns how they are made."""
+        """Builds the unchanged programs, and learns how they are made."""
         targets = [f"{self.folder}/{p}" for p in programs]
         if self.make("-s", f"-j{self.jobs}", *targets, *needs).returncode:
             raise Bad("the build without mutants fails")
@@ -50,8 +50,8 @@ class Build:
                 self.link[made[1]] = line
 
     def objects(self, unit, program):
-        """The object of the unit in the program, compiled as for this program. For the handlers in
-        soft/isa it is the build that every processor runs."""
+        """Returns the unit's object in the program, compiled as for this program. Of the handlers in soft/isa, it is
+        the variant that every processor runs."""
         linked = self.link[f"{self.folder}/{program}"].split()
         linked += [o for a in linked for o in self.archives.get(a, ())]
         mine = [o for o in dict.fromkeys(linked) if self.sources.get(o) == unit and not re.search(r"\.v\d\.o$", o)]
@@ -60,7 +60,7 @@ class Build:
         return mine
 
     def compile_mutant(self, mutant, source_text, folder, program):
-        """Objects of the mutant's units, by the honest ones of the program that they take the place of."""
+        """Returns the objects of the mutant's units, by the program's unchanged objects that they replace."""
         wrong = f"{folder}/{mutant.file}"
         os.makedirs(os.path.dirname(wrong), exist_ok=True)
         with open(wrong, "w") as f:
@@ -77,7 +77,7 @@ class Build:
         return made
 
     def link_mutant(self, program, objects, made):
-        """The program with the objects in it: each where the honest one is named, else ahead of the
+        """Links the program with the objects in it. Each takes the place of the unchanged one, or precedes the
         libraries, which then have nothing to add."""
         honest = f"{self.folder}/{program}"
         command, ahead = self.link[honest], []

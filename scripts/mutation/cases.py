@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the tests of a source within its room's program, as a pattern for Criterion.
+"""Prints a pattern for Criterion that selects the tests of one source in its room's program.
 
     python3 scripts/mutation/cases.py test/unit/proto/test_ring.c [PART]
 """
@@ -11,7 +11,7 @@ TEST = re.compile(r"\b(?:Parameterized)?Test(?:Suite)?\((\w+),")  # a macro that
 
 
 def pattern(source, part=""):
-    """Cases of the source's suites whose name has the part in it."""
+    """Returns the cases of the source's suites that have the part in their name."""
     with open(source) as f:
         suites = sorted(set(TEST.findall(f.read())))
     return f"@({'|'.join(suites)})/*{part}*"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes that a program started, also in sessions of their own (as each test of Criterion):
+"""The processes that a program started, including those in sessions of their own (such as each test of Criterion):
 their state, and their end."""
 import os
 import shutil
@@ -8,24 +8,24 @@ import subprocess
 import tempfile
 import time
 
-STACK_S = 20  # how long a debugger may look at one process
-running = {}  # {process: (the command's first word, when it began)}
+STACK_S = 20  # seconds that a debugger may look at one process
+running = {}  # {process: (the command's first word, its start time)}
 
 
 def _parents():
-    """{process: its parent}, of all there are."""
+    """Returns {process: its parent} of all processes."""
     parents = {}
     for name in os.listdir("/proc"):
         try:
             with open(f"/proc/{name}/stat") as f:
                 parents[int(name)] = int(f.read().rpartition(")")[2].split()[1])
         except (ValueError, OSError):
-            pass  # no process, or one that ended just now
+            pass  # not a process, or one that ended just now
     return parents
 
 
 def of(pid):
-    """The process and all that descend from it, parents first."""
+    """Returns the process and all its descendants, parents first."""
     parents, found = _parents(), [pid]
     for one in found:
         found += [child for child, parent in parents.items() if parent == one]
@@ -33,8 +33,8 @@ def of(pid):
 
 
 def end(pid):
-    """Ends them all, parents first so that nobody starts another, and the process's session, in which others may be
-    whose parents are gone; waits for nobody."""
+    """Kills them all, parents first so that none starts another, and the process's session, which may contain others
+    whose parents have ended. Does not wait."""
     for kill, one in [(os.kill, one) for one in of(pid)] + [(os.killpg, pid)]:
         try:
             kill(one, signal.SIGKILL)
@@ -43,7 +43,7 @@ def end(pid):
 
 
 def stacks(pid):
-    """The stack of each of their threads, if a debugger is installed."""
+    """Returns the stack of each of their threads, if a debugger is installed."""
     if not shutil.which("gdb"):
         return "where it stands is not known: there is no gdb\n"
     said = ""
@@ -58,9 +58,9 @@ def stacks(pid):
 
 
 def run(command, limit_s, where=False, **more):
-    """(exit status, output) of a command; None where it did not end in time and was ended, with what it started, and
-    then `where` says where it stood. The output goes to a file: who inherited a pipe, and outlives the command in a
-    session of its own, would be waited for without end."""
+    """Returns (exit status, output) of a command. None: it did not end in time, and was ended with its children; then
+    `where` tells where it hung. The output goes to a file: with a pipe we would wait without end for a child that
+    inherited it and outlives the command in a session of its own."""
     with tempfile.TemporaryFile() as said:
         p = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                              start_new_session=True, **more)

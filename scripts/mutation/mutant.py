@@ -33,7 +33,7 @@ KEYS = ("wrong", "file", "unit", "test", "hangs", "in")
 
 
 class Bad(Exception):
-    """A mutant that cannot be made; its text says why."""
+    """A mutant that cannot be made; the text tells why."""
 
 
 class Hunk:
@@ -41,7 +41,7 @@ class Hunk:
         self.inside, self.old, self.new = inside, [], []
 
     def text(self):
-        """The new one. Directives keep their lines."""
+        """Returns the new text. Directives keep their lines."""
         return ("\n" if any(n.lstrip().startswith("#") for n in self.new) else " ").join(self.new)
 
 
@@ -83,7 +83,7 @@ class Mutant:
             setattr(self, key, value)
 
     def apply(self, text):
-        """text, which is that of self.file, made wrong."""
+        """Returns `text`, the text of self.file, with the fault in it."""
         toks = tokens(text)
         where = [t.word for t in toks]
         edits = sorted(((*_place(self.file, text, toks, where, h), h) for h in self.hunks),
@@ -98,7 +98,7 @@ class Mutant:
 
 
 def _replace(text, toks, begin, end, new):
-    """text with `new` in place of its tokens [begin, end), where no token may change beside it."""
+    """Returns `text` with `new` in place of its tokens [begin, end); no adjacent token may change."""
     a, b = toks[begin].begin, toks[end - 1].end
     new = glue(text[a - 1:a] or " ", new, text[b:b + 1] or " ")
     before, after = toks[max(0, begin - 1)].begin if begin else a, toks[end].end if end < len(toks) else b
@@ -108,7 +108,7 @@ def _replace(text, toks, begin, end, new):
 
 
 def _place(path, text, toks, where, hunk):
-    """(begin, end) of the tokens that the hunk replaces."""
+    """Returns (begin, end) of the tokens that the hunk replaces."""
     old = words("\n".join(hunk.old))
     shown = " ".join(hunk.old)
     if not old:
@@ -127,13 +127,13 @@ def _place(path, text, toks, where, hunk):
 
 
 def sections(text):
-    """[(name, text)] of a room's file. Comments stand ahead of the first section, and in each."""
+    """Returns [(name, text)] of a room's file. Comments precede the first section, and begin each section."""
     parts = re.split(r"^\[(.*)\]$", text, flags=re.M)
     return list(zip(parts[1::2], parts[2::2]))
 
 
 def read_room(path):
-    """([mutants], [complaints]) of one file."""
+    """Returns ([mutants], [complaints]) of one file."""
     room, mutants, bad = path[len(FOLDER) + 1:-len(SUFFIX)], [], []
     with open(path) as f:
         found = sections(f.read())
@@ -148,13 +148,13 @@ def read_room(path):
 
 
 def read_all():
-    """([mutants], [complaints]) of all rooms, in the order of their names."""
+    """Returns ([mutants], [complaints]) of all rooms, in the order of their names."""
     rooms = [read_room(path) for path in sorted(glob.glob(f"{FOLDER}/*{SUFFIX}"))]
     return [m for mutants, _ in rooms for m in mutants], [b for _, bad in rooms for b in bad]
 
 
 def choose(mutants, wanted):
-    """The mutants of a room, of a name, or of the file or folder that they change; all if none is named."""
+    """Returns the mutants of a room, of a name, or of the file or folder that they change; all if none is named."""
     def is_meant(m, w):
         w = w.rstrip("/")
         parts = (m.name, m.file)
@@ -166,7 +166,7 @@ def choose(mutants, wanted):
 
 
 def check(mutant, sources):
-    """Complains where it could not be run. sources: texts by path, filled here."""
+    """Returns the complaints about a mutant that cannot be run. sources: texts by path, filled here."""
     for path in [mutant.file, *mutant.units]:
         if path not in sources:
             if not os.path.isfile(path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests run with a mutant in place of the thing that is tested. A mutant is caught only when the test
-fails and says so in the expected words: a test that passes with it proves nothing."""
+"""Runs tests with a mutant in place of the tested code. A mutant is caught only when the test fails with the expected
+words: a test that passes with a mutant proves nothing."""
 
 import functools
 import glob
@@ -14,10 +14,10 @@ from mutation.mutant import Bad
 
 
 class Proof(NamedTuple):
-    """program: what is linked with the mutant, in the build folder; "daemon", "slurm": the one of these that the
-    mutated file belongs to. command: {program}, {case}, {limit} and {random}, the committed random programs, are filled in.
-    words: of a failure, a regular expression. cases: the file that has them, where a mutant names one.
-    needs: what make must have built. long: not part of `make check`."""
+    """program: the program in the build folder that is linked with the mutant; "daemon", "slurm": the one of these that
+    the mutated file belongs to. command: {program}, {case}, {limit} and {random} (the committed random programs) are
+    filled in. words: a regular expression that a failure must print. cases: the file that has them, where a mutant
+    names one. needs: targets that make must have built. long: not part of `make check`."""
     program: str
     command: tuple
     words: str
@@ -27,7 +27,7 @@ class Proof(NamedTuple):
     long: bool = False
 
 
-UNIT_LIMIT_S = 200 # it fails by itself, however busy the machine is
+UNIT_LIMIT_S = 200 # the test must fail by itself within this time, however busy the machine is
 HANG_LIMIT_S = 20  # for tests that may hang
 PATIENCE_S = 10    # the wait of a test for an event that never comes
 BELONGS = {"daemon": {"daemon/broker/": "salusd", "daemon/worker/": "salus-gpu", "daemon/ctl/": "salusctl"},
@@ -71,7 +71,7 @@ PROOFS = {
 
 
 def proof_of(test):
-    """(proof, case) of a mutant's line `test:`."""
+    """Returns (proof, case) of a mutant's line `test:`."""
     name, _, case = test.partition(" ")
     if name in PROOFS:
         return PROOFS[name], case
@@ -84,18 +84,18 @@ def proof_of(test):
 
 @functools.lru_cache(maxsize=None)
 def unit_sources():
-    """Sources of unit tests, by their names."""
+    """Returns the sources of unit tests by their names."""
     return {os.path.basename(p)[:-2]: p for p in glob.glob("test/unit/**/test_*.c", recursive=True)}
 
 
 def unit_program(source):
-    """The program that a unit test is in, as scripts/mk/test/unit.mk has it."""
+    """Returns the program that contains a unit test, as scripts/mk/test/unit.mk builds it."""
     folder, name = os.path.split(source)
     return source[:-2] if os.path.basename(folder) == "alone" else f"{folder}/tests"
 
 
 def check(test, sources):
-    """Complains of a test that there is none of, or that has no such case."""
+    """Returns a complaint about a test that does not exist or has no such case."""
     proof, case = proof_of(test)
     if proof.program == "salus-sim" and not proof.cases and not os.path.isfile(f"test/sim/{case}.trace"):
         raise Bad(f"there is no test/sim/{case}.trace")
@@ -115,7 +115,7 @@ def program_of(proof, mutant):
 
 
 def judge(rc, out, words):
-    """("CAUGHT" or "MISSED", why): what a run of a test with a mutant says of that test."""
+    """Returns ("CAUGHT" or "MISSED", why): the meaning of a test run with a mutant."""
     if rc == 0:
         return "MISSED", "passed although it is broken"
     said = next((line for line in out.split("\n") if re.search(words, line)), None)
@@ -125,13 +125,13 @@ def judge(rc, out, words):
 
 
 def run(command, limit_s, **more):
-    """(exit status, output); whatever it left running is ended with it."""
+    """Returns (exit status, output); ends every process that the test left running."""
     rc, out = descent.run(command, limit_s, **more)
     return ("hung", out + f"\nTimed out after {limit_s} s") if rc is None else (late.status(rc, out), out)
 
 
 def prove(build, mutant, test, text, folder):
-    """Links the test with the mutant, of which `text` is the honest source, runs it, and judges."""
+    """Links the test with the mutant (`text` is the unchanged source), runs it, and judges the result."""
     proof, case = proof_of(test)
     name = program_of(proof, mutant)
     program = os.path.join(folder, os.path.basename(name))
@@ -155,6 +155,6 @@ def prove(build, mutant, test, text, folder):
 
 
 def random_files():
-    """The committed programs at random, each with its expected results."""
+    """Returns the committed random programs, each with its expected results."""
     return [p for e in sorted(glob.glob("build/data/random/*.expected"))
             for p in (e, e.replace(".expected", ".ptx"))]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C as tokens: what a mutant's old text is looked for in, so that neither line breaks nor comments
-matter."""
+"""C as tokens. A mutant's old text is searched for as tokens, so that neither line breaks nor comments matter."""
 
 import re
 from functools import lru_cache
@@ -18,7 +17,7 @@ OPERATOR = re.compile(r"[-+*/%&|^<>=!.#]")
 
 class Token(NamedTuple):
     word: str
-    begin: int  # place of its first character in the text
+    begin: int  # position of its first character in the text
     end: int
 
 
@@ -32,14 +31,14 @@ def words(text):
 
 
 def find(where, what, begin=0, end=None):
-    """Every index from begin on at which the words `what` lie in the words `where`, before end."""
+    """Yields every index from begin on at which the words `what` occur in the words `where`, before end."""
     end = len(where) if end is None else end
     return [i for i in range(begin, end - len(what) + 1)
             if where[i] == what[0] and where[i:i + len(what)] == what]
 
 
 def _closing(where, begin, opens, closes):
-    """Index of the bracket that closes the one at begin."""
+    """Returns the index of the bracket that closes the one at begin."""
     depth = 0
     for i in range(begin, len(where)):
         depth += (where[i] == opens) - (where[i] == closes)
@@ -49,7 +48,7 @@ def _closing(where, begin, opens, closes):
 
 
 def _macro_end(text, toks, begin):
-    """Index behind the last token of the directive that toks[begin] is in."""
+    """Returns the index after the last token of the directive that contains toks[begin]."""
     end = begin + 1
     while end < len(toks) and not re.search(r"(?<!\\)\n", text[toks[end - 1].end:toks[end].begin]):
         end += 1
@@ -57,7 +56,7 @@ def _macro_end(text, toks, begin):
 
 
 def bodies(text, toks, name):
-    """The definitions of `name`, as pairs of token indices: a function, a macro, or an object that is
+    """Returns the definitions of `name`, as pairs of token indices: a function, a macro, or an object that is
     initialised with braces."""
     where, found, depth = [t.word for t in toks], [], 0
     for i, word in enumerate(where):
@@ -78,7 +77,7 @@ def bodies(text, toks, name):
 
 
 def glue(before, new, after):
-    """new, with a space at an end where it would run into its neighbour."""
+    """Returns `new`, with a space at an end where it would join with its neighbour."""
     def runs_on(a, b):
         return bool(re.match(r"\w\w", a + b)) or bool(OPERATOR.match(a) and OPERATOR.match(b))
     if not new:
