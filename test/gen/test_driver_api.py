@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/gen-driver-api must refuse a damaged spec and name the place, must notice generated
-files that were edited, and must miss no function of a toolkit. Run by make check-gen."""
+"""scripts/gen-driver-api must reject a damaged spec and name the place, notice edited generated files, and miss no
+function of a toolkit. Run by make check-gen."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ with open(os.path.join(ROOT, "proto/driver.api"), encoding="utf-8") as f:
 
 
 def record(export):
-    """The lines of one record, as the spec has them."""
+    """Returns the lines of one record of the spec."""
     return re.search(rf"^call \d+ {export}\n(?:    .*\n)+", SPEC, re.M).group(0)
 
 
@@ -41,7 +41,7 @@ class Run(unittest.TestCase):
 
 class BadSpec(Run):
     def refuse(self, old, new, message, marker=None):
-        """Replaces `old` by `new` and wants `message` at the line of `marker` (of `new`)."""
+        """Replaces `old` by `new` and expects `message` at the line of `marker` (of `new`)."""
         self.assertEqual(SPEC.count(old), 1, old)
         spec = SPEC.replace(old, new)
         done = self.run_tool(spec)
@@ -171,7 +171,8 @@ class BadSpec(Run):
 
 
 class Numbers(unittest.TestCase):
-    # Of the calls 1 to 637, CUDA 13.0's. Numbers stand in logs and traces and may cross the wire.
+    # The digest of the calls 1 to 637, those of CUDA 13.0. Their numbers are in logs and traces and may cross the wire,
+    # so they must not change.
     DIGEST = "478687074dce92f036e8ab849db146b94b47da8bddfb8e3f803e1896a22017d3"
 
     def digest(self, spec):
@@ -236,7 +237,7 @@ class Output(Run):
 
 
 class Toolkit(Run):
-    """A toolkit of our own making, with one thing that the spec does not know."""
+    """Makes a toolkit with one entity that the spec does not know."""
 
     def check(self, cuda_h, typedefs, message, version=2000):
         include = os.path.join(self.dir, "toolkit/include")
@@ -276,7 +277,7 @@ class Toolkit(Run):
             "no record answers to the typedef cuInit 14000",
         )
 
-    # cuLaunchHostFunc is of 10.0, and has another form since 13.1.
+    # cuLaunchHostFunc dates from 10.0 and has another form since 13.1.
     LAUNCH = """typedef CUresult (CUDAAPI *PFN_cuLaunchHostFunc_v10000)(int);
 typedef CUresult (CUDAAPI *PFN_cuLaunchHostFunc_v10000_ptsz)(int);
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/gen-promises must refuse a damaged file and name the place. Run by make check-gen."""
+"""scripts/gen-promises must reject a damaged file and name the place. Run by make check-gen."""
 
 import os
 import shutil

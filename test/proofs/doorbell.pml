@@ -25,7 +25,7 @@
 #define RINGS 2
 #endif
 #ifndef RECORDS
-#define RECORDS 3 /* of each producer */
+#define RECORDS 3 /* records of each producer */
 #endif
 #define SLOTS 2 /* of each ring: full while RECORDS are still to be sent */
 
@@ -36,7 +36,7 @@
 #define WORDS (3 * RINGS)
 
 byte mem[WORDS];
-bool wake[RINGS]; /* eventfds: kept by the kernel, which orders what it is told */
+bool wake[RINGS]; /* eventfds: state of the kernel, which makes writes and reads visible in order */
 
 /* CPU number r runs the producer of ring r, the last one runs the worker. */
 #define CPUS (RINGS + 1)
@@ -53,7 +53,7 @@ inline load(cpu, word, into) {
     }
 }
 
-/* The store buffer of a CPU empties whenever it likes. */
+/* A CPU's store buffer may empty at any time. */
 proctype store_buffer(byte cpu) {
     byte word, value;
 end:
@@ -110,7 +110,7 @@ inline sweep() {
         load(WORKER, PUBLISHED(r), seen);
         if
         :: seen != done[r] ->
-            assert(seen > done[r] && seen - done[r] <= SLOTS); /* nothing unread is overwritten */
+            assert(seen > done[r] && seen - done[r] <= SLOTS); /* no unread record is overwritten */
             done[r]++;
             found = true;
 #ifndef NO_CREDIT

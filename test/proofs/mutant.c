@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ring with one fault, chosen with -DMUTANT=<number>, to be linked in place of
+ * The ring with one fault, which -DMUTANT=<number> selects, to be linked in place of
  * proto/wire/ring.c. The proofs of this folder must fail with it: one that passes with a mutant
- * proves nothing. The first three weaken one memory order by what the access is called in ring.c;
- * if it is renamed there, the mutant becomes an honest ring and check-ring fails.
+ * proves nothing. The first three weaken one memory order, selected by the access's name in ring.c;
+ * if that is renamed there, the mutant becomes a correct ring and check-ring fails.
  */
 #define MUTANT_WORD_STORE 1 /* a record is published without release */
-#define MUTANT_WORD_LOAD 2  /* a record is looked for without acquire */
-#define MUTANT_CREDIT 3     /* slots are given back without release */
+#define MUTANT_WORD_LOAD 2  /* a record is read without acquire */
+#define MUTANT_CREDIT 3     /* slots are returned without release */
 #define MUTANT_EARLY 4      /* a record is published before its body is written */
-#define MUTANT_GENEROUS 5   /* slots are given back before they are read */
-#define MUTANT_MUTE 6       /* the doorbell never wakes anybody */
-#define MUTANT_LOUD 7       /* the doorbell always wakes, asleep or not */
+#define MUTANT_GENEROUS 5   /* slots are returned before they are read */
+#define MUTANT_MUTE 6       /* the doorbell never wakes the worker */
+#define MUTANT_LOUD 7       /* the doorbell always wakes the worker, asleep or not */
 
-/* To replace a whole function, ring.c and its header rename theirs. */
+/* Macros rename the original of a function that a mutant replaces. */
 #if MUTANT == MUTANT_EARLY
 #define ring_push honest_push
 #elif MUTANT == MUTANT_GENEROUS

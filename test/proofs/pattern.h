@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records that say what they must contain: number `n` has a length and bytes that follow from n
- * alone, so a reader finds every record that is torn, lost, doubled or out of order.
+ * Records with predictable contents: number `n` has a length and bytes that follow from n alone. So
+ * a reader finds every record that is torn, lost, doubled or out of order.
  */
 #ifndef TEST_PROOFS_PATTERN_H
 #define TEST_PROOFS_PATTERN_H
@@ -17,7 +17,8 @@ static inline uint64_t pattern_mix(uint64_t x) { /* splitmix64 */
     return x ^ x >> 31;
 }
 
-/* Mostly what a launch takes, now and then several slots. Multiples of 8, at least 8. */
+/* Returns the length of record n: mostly that of a launch, now and then several slots. A multiple
+ * of 8, at least 8. */
 static inline uint32_t pattern_bytes(uint64_t n) {
     uint64_t x = pattern_mix(n);
     return (uint32_t)(x % 16 ? 64 + (x >> 8) % 8 * 8 : 8 + (x >> 8) % 400 * 8);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client that rewrites a record while the worker reads it: a thread flips a field between a value
- * that is allowed and one that is not. A worker that copies once (ring_pop), validates the copy and
- * uses the copy can never be made to use what it did not validate. A naive worker that validates in
- * shared memory and reads again is run beside it and must be fooled, or the attack was too weak to
- * show anything. Exits 0 when the ring held and the naive reader fell.
+ * A client rewrites a record while the worker reads it: a thread flips a field between an allowed
+ * value and a forbidden one. A worker that copies once (ring_pop), validates the copy and uses the
+ * copy never uses a value that it did not validate. A naive worker, which validates in shared
+ * memory and reads again, runs as well and must be fooled, or the attack was too weak to prove
+ * anything. Exits 0 when the ring withstood and the naive reader was fooled.
  *
  *   ring_attack [records]
  */
@@ -21,7 +21,7 @@
 #define ALLOWED 7u
 #define EVIL 0xffffffffu
 #define LIMIT 1000u
-#define WEAK_NS 30000000000u /* by then the naive reader has been fooled thousands of times */
+#define WEAK_NS 30000000000u /* enough for the naive reader to be fooled thousands of times */
 
 static struct ring_memory mem;
 static _Atomic uint64_t credit;
@@ -41,7 +41,7 @@ static void *attack(void *arg) {
     return arg;
 }
 
-/* Work of a handler between validation and use. */
+/* Stands for a handler's work between validation and use. */
 static void work(void) {
     for (int i = 0; i < 4; i++)
         atom_pause();
@@ -65,7 +65,7 @@ static void naive(struct count *c) {
 
 static void careful(struct ring_rx *rx, struct count *c) {
     static unsigned char buf[RING_RECORD_MAX];
-    rx->next = rx->published = 0; /* the same slot for ever: it is the one under attack */
+    rx->next = rx->published = 0; /* reads the same slot for ever, the attacked one */
     if (ring_pop(rx, buf, sizeof(buf)) != 64) {
         fprintf(stderr, "ring_attack: the record is gone\n");
         exit(1);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A producer process is killed with SIGKILL somewhere in a push, many times over. What its consumer
- * then finds must be whole records in order, and at the end an empty ring or, of a record that was
- * being written, nothing. Half of the rounds are read only after the death, so that what is seen is
- * what the kill left; in the others the consumer reads along. Exits 0 when nothing was ever torn.
+ * Kills a producer process with SIGKILL somewhere in a push, many times. Its consumer must then
+ * find complete records in order and an empty ring at the end, with no part of a record that was
+ * being written. In half of the rounds the consumer reads only after the death, and so sees the
+ * state that the kill left; in the others it reads at the same time. Exits 0 when no record was
+ * ever torn.
  *
  *   ring_kill [seconds [after]]      after: every round is read only after the death
  */
@@ -28,15 +29,16 @@ struct shared {
 };
 
 static unsigned char buf[RING_RECORD_MAX];
-static uint64_t total; /* whole records, of all producers */
+static uint64_t total; /* complete records of all producers */
 
 static uint64_t slots_of(int bytes) {
     return ((uint64_t)bytes + RING_SLOT_BODY - 1) / RING_SLOT_BODY;
 }
 
-/* Pushes for ever. Where nobody reads along it begins anew whenever the ring is full, first slot
- * first, so that a reader finds either nothing or the records of one filling: a kill then lands in
- * a push however late it comes. Numbers go on: what an earlier filling left is never mistaken. */
+/* Pushes for ever. When the consumer does not read meanwhile (`along` is false), it clears the full
+ * ring and begins anew with the first slot. So a reader finds either nothing or the records of one
+ * filling, and a kill lands in a push however late it comes. The numbers continue, so that a record
+ * left from an earlier filling is never mistaken for a new one. */
 static void produce(struct shared *s, bool along) {
     struct ring_tx tx;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -54,8 +56,8 @@ static void produce(struct shared *s, bool along) {
     }
 }
 
-/* Reads until the ring is empty; false when a record is torn. `*next` is the number that is due;
- * the first record of all says where its filling begins. */
+/* Reads until the ring is empty. Returns false when a record is torn. `*next` is the expected
+ * number; the very first record sets it. */
 static bool drain(struct ring_rx *rx, uint64_t *next) {
     for (int n; (n = ring_pop(rx, buf, sizeof(buf))) != 0; ++*next) {
         if (n > 0 && rx->next == slots_of(n)) memcpy(next, buf, sizeof(*next));
@@ -69,7 +71,7 @@ static bool drain(struct ring_rx *rx, uint64_t *next) {
     return true;
 }
 
-/* One producer's life. False when it left a torn record. */
+/* Runs one producer until its death. Returns false when it left a torn record. */
 static bool round_once(struct shared *s, uint64_t number, bool along) {
     memset(s, 0, sizeof(*s));
     struct ring_rx rx;
@@ -106,5 +108,5 @@ int main(int argc, char **argv) {
     }
     printf("ring_kill: %llu producers killed, %llu records whole\n", (unsigned long long)rounds,
            (unsigned long long)total);
-    return total == 0; /* nothing read is nothing shown */
+    return total == 0; /* fails if no record was read: then nothing was tested */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client whose worker is awake makes no system call to submit: the producer runs under a seccomp
- * filter that kills it at the first one (exit_group apart) while it pushes and rings. Exits 0 when
- * it survives and its consumer, another process, has read everything.
+ * Checks that a client whose worker is awake submits without a system call. The producer pushes and
+ * rings under a seccomp filter that kills it at the first system call except exit_group. Exits 0
+ * when the producer survives and its consumer, another process, has read everything.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -45,7 +45,7 @@ static void forbid_system_calls(void) {
 }
 
 static void wake(void *arg) {
-    syscall(SYS_getpid); /* stands for an eventfd write */
+    syscall(SYS_getpid); /* stands for the write to an eventfd */
 }
 
 static void produce(struct shared *s) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The order in which scripts/check-all runs steps, and what it says, with a make that stands for the real one."""
+"""Tests the order in which scripts/check-all runs steps, and its output, with a stand-in for make."""
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -14,7 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 sys.dont_write_bytecode = True
 
-# Notes when it begins and ends. `meets-X` ends once X has begun; `fails` says sixty lines and fails; `hangs` never ends.
+# A make that notes when it begins and ends. `meets-X` ends once X has begun; `fails` prints sixty lines and fails;
+# `hangs` never ends.
 FAKE_MAKE = r'''#!/bin/sh
 for target; do :; done
 case $* in *-npq*) printf 'check-a: all x.o | y.o\ncheck-b: check-a z\nB := 1\n'; exit 1 ;; esac
@@ -54,7 +55,7 @@ class CheckAll(unittest.TestCase):
         del os.environ["MAKE"]
 
     def run_steps(self, *steps, limit_s=600):
-        """(runs, what was said, notes in the order in which steps began and ended)"""
+        """Returns (runs, output, notes in the order in which steps began and ended)."""
         with contextlib.redirect_stdout(io.StringIO()) as said:
             runs = self.check.run_all([self.check.Step(f"step {targets}", targets, **more) for targets, more in steps], limit_s)
         with open("notes") as f:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of `salusctl top` in the README: its text is kept as it is, and it has today's columns. Run by make
+"""Tests that the README's picture of `salusctl top` shows the text unchanged, and has the current columns. Run by make
 check-setup."""
 
 import html

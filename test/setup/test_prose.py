@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants of scripts/check-prose: each one makes the check blind in one way, and its self-test must then fail on
-the examples in test/proofs/prose. Run by make check-setup."""
+"""Mutants of scripts/check-prose. Each makes the check miss one kind of error, and the script's self-test must then
+fail on the examples in test/proofs/prose. Run by make check-setup."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = os.path.join(ROOT, "scripts", "check-prose")
 
-MUTANTS = [  # text of the script, the text in its place
+MUTANTS = [  # text of the script, replacement
     ("return bool(BEGINS.match(words)) and", "return False and"),
     ("(?:what|whatever|", "(?:"),
     ("|of|those|that", ""),
@@ -40,7 +40,7 @@ MUTANTS = [  # text of the script, the text in its place
 
 
 def fails(text):
-    """True if the self-test of a check-prose with this text fails."""
+    """Returns True if the self-test of a check-prose with this text fails."""
     scope = {"__name__": "check_prose", "__file__": SCRIPT}
     exec(compile(text, SCRIPT, "exec"), scope)
     try:

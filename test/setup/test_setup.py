@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of the compiler, and that a fetched one is complete or absent: scripts/find-nvcc and
-scripts/fetch-nvcc in a tree of their own, with a toolkit, a python3 and a pip that are made up here.
-Each mutant in MUTANTS must fail the test that it names. Run by make check-setup; the real thing is
-scripts/bare-root-check."""
+"""Tests the choice of the compiler, and that a downloaded one is complete or absent: scripts/find-nvcc and
+scripts/fetch-nvcc in a tree of their own, with a fake toolkit, python3 and pip. Each mutant in MUTANTS must fail the
+test that it names. Run by make check-setup; scripts/bare-root-check tests the real download."""
 
 import os
 import shutil
@@ -20,7 +19,7 @@ NVCC = """#!/bin/sh
 echo '#$ TOP='"$(dirname "$(realpath "$0")")/.." >&2
 """
 
-# A pip that brings the least of what the packages hold, or fails, or is killed half-way.
+# A pip that installs the minimum of the packages' files, or fails, or is killed half-way.
 PIP = """#!/bin/sh
 echo "$@" >>"$PIP_CALLS"
 [ "$PIP_DOES" = fail ] && exit 1
@@ -37,7 +36,7 @@ PYTHON = """#!/bin/sh
 mkdir -p "$3/bin" && cp "$FAKE_PIP" "$3/bin/pip"
 """
 
-MUTANTS = [  # file, what, in its place, the test that must fail
+MUTANTS = [  # file, text, replacement, the test that must fail
     ("find-nvcc", '"${NVCC:-}" "$(command -v nvcc)"', '"$(command -v nvcc)" "${NVCC:-}"', "test_order"),
     ("find-nvcc", 'cmp -s "$scripts/nvcc.txt" "$toolkit/nvcc.txt" && fetched', "fetched",
      "test_of_other_packages"),
@@ -172,12 +171,12 @@ class Setup(unittest.TestCase):
 
 
 def missed():
-    """Mutants whose test passes all the same."""
+    """Returns the mutants whose test passes all the same."""
     for mutant in MUTANTS:
         Setup.mutant = mutant
         result = unittest.TestResult()
         Setup(mutant[3]).run(result)
-        # An assertion about the mutant itself would look like a test that noticed.
+        # Ignores an assertion about the mutant itself, which would look like a test that noticed.
         bad = [e for _, e in result.errors + result.failures if "self.mutant[1]" in e]
         if bad or result.wasSuccessful():
             yield mutant[0], mutant[1], mutant[3]

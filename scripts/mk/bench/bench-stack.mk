@@ -15,18 +15,19 @@ $(BUILD)/test/bench/modules/worker_bench: $(BUILD)/test/bench/modules/worker_ben
 		$(addprefix $(BUILD)/test/lib/,worker/wireclient.o patience.o) $(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(DEVICE_LIBS)
 
-# A worker whose kernels, where they only take time, share the multiprocessors: the object is there before the library's.
+# A worker whose time-only kernels share the multiprocessors: its object is linked before the library's.
 STACK_BENCHES += $(BUILD)/test/bench/sharing/salus-gpu-fluid
 $(BUILD)/test/bench/sharing/salus-gpu-fluid: $(BUILD)/daemon/worker/main.o $(BUILD)/test/bench/sharing/fluid_timeline.o \
 		$(addprefix $(BUILD)/lib,worker.a kernels.a sched.a device.a proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(DEVICE_LIBS)
 
-# Requests through salus-serve to a model that adds, and the least that a process between the two has to do.
+# Requests through salus-serve to a model that adds, and a relay that does the least that a process between the two must
+# do.
 STACK_BENCHES += $(addprefix $(BUILD)/test/bench/serving/,request_bench relay) $(BUILD)/test/serve/adder
 $(BUILD)/test/bench/serving/request_bench $(BUILD)/test/bench/serving/relay: $(BUILD)/test/bench/%: $(BUILD)/test/bench/%.o $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^
 
-# How well controllers hold a latency in the real daemon, all of them; a quarter of an hour.
+# Measures how well each controller holds a latency goal in the real daemon; takes a quarter of an hour.
 .PHONY: slo-daemon
 slo-daemon: bench-programs
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/bench/sharing/slo.py $(addprefix --rounds ,$(ROUNDS)) $(if $(NESTED),--nested)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench: every program of BENCHES (each area adds its own) and the whole stack under a private daemon.
-# One table, goals beside figures, and $(BUILD)/bench.json; a missed goal is no failure. Let nothing
-# else run meanwhile.
+# bench: runs every program of BENCHES (each makefile adds its own) and the whole stack under a private daemon. Writes
+# one table of figures and goals, and $(BUILD)/bench.json; a missed goal is no failure. Run it on an otherwise idle
+# machine.
 #   make bench ONLY=ring          SAMPLES=9: fewer of those beside the floor
 #   make bench RESULTS=docs/results/FILE.md writes the table there as well
 BENCHES += $(BUILD)/test/bench/modules/ring_bench
@@ -9,8 +9,8 @@ $(BUILD)/test/bench/modules/ring_bench: $(BUILD)/test/bench/modules/ring_bench.o
 		$(addprefix $(BUILD)/lib,proto.a policy.a common.a)
 	$(Q)$(LINK) -o $@ $^
 
-# Chosen when the recipe runs, for files read later than this one add to BENCHES as well.
-# check-bench runs each in a short form: one that fails, or measures nothing, fails `make check`.
+# The list of programs is expanded when the recipe runs, since makefiles read later add to BENCHES. check-bench runs
+# each in a short form; one that fails, or measures nothing, fails `make check`.
 .PHONY: bench bench-programs check-bench
 bench-programs: all
 	@$(MAKE) --no-print-directory $(BENCHES) $(STACK_BENCHES) \

@@ -5,7 +5,8 @@ $(BUILD)/test/bench/modules/iteration_bench: $(BUILD)/test/bench/modules/iterati
 		$(addprefix $(BUILD)/lib,worker.a common.a)
 	$(Q)$(LINK) -o $@ $^
 
-# Programs with iterations of many kinds, and recordings of what the worker reads of them.
+# Programs with iterations of many kinds, and recordings of the records that the worker reads from
+# them.
 ITERATION_PROGRAMS := $(call e2e_bin,default-static,accumulate evaluate pair requests aimless served)
 $(ITERATION_PROGRAMS): test/e2e/programs/jobs/net.h
 e2e-programs: $(ITERATION_PROGRAMS)

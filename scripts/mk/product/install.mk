@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# make install PREFIX=/usr DESTDIR=/tmp/stage. Nothing is started or enabled; /etc is left alone.
+# make install PREFIX=/usr DESTDIR=/tmp/stage. Starts and enables nothing, and does not write to
+# /etc.
 DESTDIR ?=
 INSTALL ?= install
 ROOT_DIR = $(DESTDIR)$(PREFIX)
@@ -30,8 +31,8 @@ uninstall: ## the files that install put there
 	rm -rf $(ROOT_DIR)/libexec/salus $(ROOT_DIR)/lib/salus $(ROOT_DIR)/share/doc/salus
 	for p in $(notdir $(MAN_PAGES)); do rm -f $(ROOT_DIR)/share/man/man$${p##*.}/$$p; done
 
-# The installed programs find their own parts: a private daemon, its worker, the library.
-# (Not inside $(BUILD): "tmpfiles.d" would be taken for a dependency file.)
+# Checks that the installed programs find their own parts: a private daemon, its worker, the
+# library. (Not inside $(BUILD): "tmpfiles.d" would be taken for a dependency file.)
 check-install:
 	$(Q)rm -rf $(BUILD)-stage
 	$(Q)$(MAKE) --no-print-directory -s install PREFIX=/usr DESTDIR=$(abspath $(BUILD)-stage)

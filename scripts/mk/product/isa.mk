@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Handlers that change the rounding mode must not have their arithmetic folded or moved.
+# The compiler must not fold or move the arithmetic of handlers that change the rounding mode.
 $(foreach f,arithmetic/directed arithmetic/convert arithmetic/pair matrix/matrix,$(foreach v,base v3 v4,$(BUILD)/daemon/device/soft/isa/$(f).$(v).o)): \
 	OWN_CFLAGS += -frounding-math
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# NVML, beside the driver's library: what it exports is marked in its header, and listed in functions.def.
+# NVML, installed beside the driver's library. Its header marks the exported functions, and functions.def lists them.
 NVML_OBJS := $(call objs,$(NVML) $(addprefix shim/process/,dial.c gpu_choice.c question.c visible.c) shim/pci.c)
 $(NVML_OBJS): OWN_CFLAGS += -fvisibility=hidden
 $(NVML_SO): $(NVML_OBJS) $(addprefix $(BUILD)/lib,proto.a policy.a common.a)

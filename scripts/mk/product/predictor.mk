@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Prediction of a model's needs before it runs (daemon/predict): salus-predict, which `salusctl predict` calls.
-# ONNX's schema is Debian's (libonnx-dev), made into C while building.
+# Prediction of a model's needs before it runs (daemon/predict): salus-predict, which `salusctl predict` calls. ONNX's
+# schema comes from Debian (libonnx-dev); the build makes C from it.
 PREDICT := $(call src,daemon/predict)
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 ONNX_C := $(BUILD)/gen/onnx.pb-c.c
@@ -18,7 +18,7 @@ $(ONNX_USERS): OWN_CFLAGS += -isystem $(BUILD)/gen
 $(BUILD)/libpredict.a: $(call objs,$(PREDICT)) $(ONNX_C:.c=.o)
 check-tidy check-cppcheck: $(ONNX_C:.c=.h)
 PREDICT_NEEDS = $(call pkg,--libs,libprotobuf-c) -lcjson -lm
-# To predict is to walk trees: only who grows them links XGBoost.
+# Prediction walks trees; only the program that grows them links XGBoost.
 TRAIN_NEEDS = $(PREDICT_NEEDS) -lxgboost
 PREDICT_PROGRAMS := $(addprefix $(BUILD)/,salus-predict salus-predict-train)
 $(BUILD)/salus-predict: $(BUILD)/daemon/predict/main.o $(addprefix $(BUILD)/lib,predict.a common.a)
@@ -39,7 +39,7 @@ uninstall: uninstall-predict
 uninstall-predict:
 	rm -rf $(ROOT_DIR)/share/salus/predict
 
-# Tests write models themselves, in the same schema.
+# The tests write models themselves, in the same schema.
 PREDICT_TEST_SRC := $(wildcard test/lib/predict/*.c)
 PREDICT_TESTS := $(BUILD)/test/unit/daemon/predict/tests
 PREDICT_TEST_OBJS := $(call objs,$(PREDICT_TEST_SRC)) $(call objs,$(wildcard test/unit/daemon/predict/*.c)) $(addprefix $(BUILD)/test/fuzz/predict/,fuzz_onnx.o fuzz_predictor.o)
@@ -49,11 +49,11 @@ $(BUILD)/libpredicttest.a: $(call objs,$(PREDICT_TEST_SRC))
 $(PREDICT_TESTS): $(BUILD)/libpredicttest.a $(BUILD)/libpredict.a
 $(PREDICT_TESTS): OWN_LIBS = $(TRAIN_NEEDS)
 
-# Only what it reads is built for it.
+# Builds only the sources that read the inputs with the fuzzer's flags.
 $(BUILD)/fuzz_onnx $(BUILD)/fuzz_predictor: $(BUILD)/fuzz_%: $(BUILD)/test/fuzz/predict/fuzz_%.o $(addprefix $(BUILD)/lib,predict.a common.a)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $^ $(PREDICT_NEEDS)
 
-# Random models beside onnx's own shape inference; Debian's python3-onnx, with Debian's Python.
+# Compares random models with onnx's own shape inference; needs Debian's python3-onnx, with Debian's Python.
 ONNX_PYTHON ?= /usr/bin/python3
 $(BUILD)/test/predict/shapes: $(BUILD)/test/predict/shapes.o $(addprefix $(BUILD)/lib,predict.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(PREDICT_NEEDS)
@@ -62,7 +62,7 @@ check-predict: all $(addprefix $(BUILD)/test/predict/,shapes netonnx network) ##
 	$(Q)BUILD=$(BUILD) $(ONNX_PYTHON) test/predict/run_shapes.py
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/predict/run_predict.py
 
-# Measured again, on a machine where nothing else runs (some minutes), and learned from.
+# Measures again, on a machine where nothing else runs (some minutes), and learns from the results.
 .PHONY: measure-models train-soft
 measure-models: all $(addprefix $(BUILD)/test/predict/,netonnx network) ## measures networks alone; into config/predict/soft.csv, going on where it was stopped
 	@mkdir -p config/predict
@@ -70,7 +70,7 @@ measure-models: all $(addprefix $(BUILD)/test/predict/,netonnx network) ## measu
 train-soft: $(BUILD)/salus-predict-train
 	$(BUILD)/salus-predict-train --about "networks of eight families on the software GPU" -o config/predict/soft.json config/predict/soft.csv
 
-# Networks that are trained on the software GPU, and the same as ONNX: what predictors are learned from.
+# Networks that are trained on the software GPU, and the same networks as ONNX: predictors learn from these.
 $(BUILD)/test/predict/netonnx.o $(BUILD)/test/predict/shapes.o: $(ONNX_C:.c=.h)
 $(BUILD)/test/predict/netonnx.o: OWN_CFLAGS += -isystem $(BUILD)/gen
 $(BUILD)/test/predict/netonnx: $(BUILD)/test/predict/netonnx.o $(addprefix $(BUILD)/lib,predicttest.a predict.a common.a)

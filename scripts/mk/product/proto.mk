@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The driver API: generated files, and the checks that hold them to their spec.
+# The driver API: generated files, and the checks that compare them with their spec.
 
 CUDA_HOME ?= $(shell scripts/find-nvcc --home)
-# The spec is that of 13.5: an older toolkit is a measure for what it has, but of those only that of
-# 13.0 was tried.
+# The spec is that of CUDA 13.5. An older toolkit can check the part that it has; of the older ones, only 13.0 was
+# tried.
 CUDA_INCLUDE := $(shell grep -Eqs '^.define CUDA_VERSION 130[05]0$$' $(CUDA_HOME)/include/cuda.h && \
 	echo $(CUDA_HOME)/include)
 
-# Only the tests that compare with it may see the toolkit's own header.
+# Only the tests that compare with the toolkit's own header may include it.
 $(BUILD)/test/lib/cuda/cuda_abi_theirs.o: OWN_CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE))
 
 .PHONY: gen check-gen
@@ -22,7 +22,7 @@ check-gen:
 	$(Q)$(PYTHON) test/gen/test_promises.py --quiet
 	@$(if $(CUDA_INCLUDE),,echo "  SKIP    no CUDA 13.0 or 13.5 toolkit in $(CUDA_HOME): spec not compared with cuda.h")
 
-# The shim's exports are those of the spec, no more and no fewer.
+# Checks that the shim's exports are exactly those of the spec.
 .PHONY: check-exports
 check-exports: $(SHIM_SO)
 	$(Q)sed -n 's/^ *\([A-Za-z0-9_]*\);$$/\1/p' proto/gen/libcuda.map | sort > $(BUILD)/exports.want

@@ -8,7 +8,7 @@ $(SERVE_MODEL_SO): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libpolicy.a 
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-z,relro,-z,now $(if $(SAN),,-Wl,-z,defs) \
 		-Wl,--version-script=scripts/mk/product/serve-model.map -o $@ $(filter %.o,$^) $(filter %.a,$^)
-# One object, so that a program which links it sees nothing but its functions.
+# Linked into one object, so that a program which links it sees only its public functions.
 $(SERVE_MODEL_A): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	@mkdir -p $(@D)
 	$(Q)$(LD) -r -o $(@D)/salus_serve.o $(filter %.o,$^) --start-group $(filter %.a,$^) --end-group
@@ -17,10 +17,10 @@ $(SERVE_MODEL_A): $(SERVE_MODEL_OBJS) $(BUILD)/libproto.a $(BUILD)/libpolicy.a $
 .PHONY: serve-model
 all serve-model: $(SERVE_MODEL_SO) $(SERVE_MODEL_A)
 
-# A second library of the same functions is no way to test one: the objects themselves.
+# The tests link the objects themselves, since they also call functions that the library does not export.
 $(BUILD)/test/unit/daemon/serve/model/tests: $(SERVE_MODEL_OBJS)
 
-# The gateway's side, with programs that are honest and programs that are not.
+# The gateway's side, with correct and with rule-breaking programs.
 SERVE_WORKER := $(call src,daemon/serve/worker)
 SERVE_PROGRAMS := $(addprefix $(BUILD)/test/serve/,rogue adder)
 $(BUILD)/libserve-worker.a: $(call objs,$(SERVE_WORKER))

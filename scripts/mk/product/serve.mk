@@ -23,13 +23,13 @@ $(BUILD)/test/unit/daemon/serve/gateway/tests: $(SERVE_MODEL_OBJS)
 check-serve: $(BUILD)/salus-serve all $(addprefix $(BUILD)/test/serve/,adder slow mirror rogue early) ## salus-serve as a process
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/serve/run_serve.py $(SERVE_TESTS)
 
-# With PyTorch, from the Python package registry (gigabytes). Optional, as check-frameworks.
+# The tutorial with PyTorch, from the Python package registry (gigabytes). Optional, like check-frameworks.
 .PHONY: check-serve-torch
 check-serve-torch: $(BUILD)/salus-serve all ## the tutorial with a PyTorch model
 	BUILD=$(BUILD) $(PYTHON) test/serve/run_torch.py
 
-# The requests answered in time, by policy, alone and beside training:
-# docs/results/2026-11-serving.md. Half an hour on an idle machine.
+# The part of requests answered in time, by policy, alone and beside training: docs/results/2026-11-serving.md. Takes
+# half an hour on an idle machine.
 .PHONY: bench-serving
 bench-serving: all $(BUILD)/test/serve/early $(call e2e_bin,default-static,trainer) ## salus-serve with real clients: SLO=5 LOADS=0.5,0.9
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/bench/serving/serving.py $(addprefix --slo ,$(SLO)) $(addprefix --loads ,$(LOADS))

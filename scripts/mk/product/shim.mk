@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The shim's own switches and what its unit tests link.
+# The shim's own switches and the objects that its unit tests link.
 #   DRIVER_VALIDITY=0   leaves out the answer to the CUDA runtime's validity question
 DRIVER_VALIDITY ?= 1
 $(BUILD)/shim/private/validity.o: OWN_CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALIDITY)
 
-# The library calls its own entry points directly, for any other library that the program preloads.
+# Binds the library's calls of its own entry points to itself, whatever other library the program preloads.
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/shim/alone/test_vmem: $(BUILD)/shim/memory/vmem.o
@@ -34,8 +34,8 @@ $(BUILD)/test/unit/shim/alone/test_refuse: $(addprefix $(BUILD)/shim/,connection
 $(BUILD)/test/unit/shim/alone/test_shim_logs: $(addprefix $(BUILD)/shim/,api/context/logs.o connection/logbook.o)
 $(BUILD)/test/unit/shim/alone/test_shim_nvtx: $(BUILD)/shim/private/nvtx.o
 
-# The launch path and the rules about locks: all of the library with a scripted worker in its own
-# process, compiled to abort where it would wait with a lock held.
+# Tests of the launch path and the locking rules: all of the library, with a scripted worker in its own process,
+# compiled to abort where it would wait while it holds a lock.
 SHIM_RIG := $(BUILD)/test/lib/shim/rig.o $(BUILD)/test/lib/description.o
 SHIM_CHECK := $(patsubst %.c,$(BUILD)/check/%.o,$(SHIM))
 $(BUILD)/check/shim/%.o: shim/%.c
@@ -54,7 +54,7 @@ UNIT_NEEDS_test/unit/shim := $(SHIM_RIG_NEEDS)
 $(BUILD)/test/unit/shim/alone/test_shim_linking: $(BUILD)/test/unit/shim/alone/test_shim_linking.o $(SHIM_RIG_NEEDS)
 	$(Q)$(TEST_LINK) -lcriterion
 
-# The library that says which calls asked the worker: its entry points and questions are counted.
+# A build of the library that counts its entry points' calls and its questions to the worker.
 COUNTED := $(filter shim/api/% shim/entry/gen_forward.c shim/connection/reply.c,$(SHIM))
 $(BUILD)/counted/shim/%.o: shim/%.c
 	@mkdir -p $(@D)
@@ -65,7 +65,7 @@ $(BUILD)/counted/libcuda.so.1: $(COUNTED:%.c=$(BUILD)/counted/%.o) $(call objs,$
 	$(Q)$(LINK) -shared -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/gen/libcuda.map -Wl,-Bsymbolic \
 		-Wl,-z,now -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(filter %.a,$^)
 
-# Headers that programs may include.
+# Headers that users' programs may include.
 .PHONY: install-header uninstall-header
 install: install-header
 uninstall: uninstall-header

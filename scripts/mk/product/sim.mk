@@ -3,7 +3,7 @@
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
 #   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; 20 min
 #   make sim-arrivals  what slack gains by foreseeing requests, with the same tables; 10 min
-#   make sim-slices    what slack gains where kernels can stand still, with the same tables; 15 min
+#   make sim-slices    what slack gains where kernels can be stopped, with the same tables; 15 min
 #   make sim-sizes     what right-sizing and sub-grids bring, with the same tables; 15 min
 #   make sim-gpucolo   GPUColo's, with jobs of its own; PART=held-out: on other shapes of work, PART=jobs: twelve of them
 #   make serving-figures   the thesis's of serving, with the gaps in ../shared/data/orion; some minutes

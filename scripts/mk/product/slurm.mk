@@ -10,13 +10,13 @@ SLURM_PLACER := $(BUILD)/slurm/salus-placer
 SLURM_SHARED := $(wildcard daemon/place/slurm/*.c)
 SLURM_SPANK := $(wildcard daemon/place/slurm/spank/*.c)
 SLURM_PLACING := $(filter-out %/main.c,$(wildcard daemon/place/slurm/placer/*.c))
-# Sources without libslurm, which are tested on machines without it.
+# Sources without libslurm, tested also on machines that lack it.
 SLURM_PURE := $(SLURM_SHARED) $(filter-out %/plugin.c %/job.c,$(SLURM_SPANK)) $(filter-out %/ctld.c %/records.c %/placer.c,$(SLURM_PLACING))
 $(BUILD)/libslurmpure.a: $(call objs,$(SLURM_PURE))
 SLURM_TESTS := $(BUILD)/test/unit/daemon/place/slurm/tests
 $(SLURM_TESTS) $(BUILD)/fuzz_slurm_report: $(addprefix $(BUILD)/lib,slurmpure.a place.a)
 
-# The process that loads the plugin has the functions of libslurm.
+# The process that loads the plugin provides the functions of libslurm.
 $(SLURM_PLUGIN): $(call objs,$(SLURM_SPANK) $(SLURM_SHARED)) $(addprefix $(BUILD)/lib,proto.a policy.a common.a) scripts/mk/product/slurm.map
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -shared -Wl,--version-script=scripts/mk/product/slurm.map -Wl,-z,relro,-z,now -Wl,--exclude-libs,ALL -o $@ \
@@ -32,7 +32,7 @@ slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer for Slurm; n
 # The folder in which Debian's Slurm looks for plugins.
 SLURM_PLUGIN_DIR ?= $(DESTDIR)/usr/lib/$(shell $(CC) -print-multiarch)/slurm-wlm
 
-# Messages that a user's own plugin may send in place of ours.
+# The forged values that a user's own plugin may pass in place of ours.
 SLURM_FORGE := $(BUILD)/slurm/forge.so
 $(SLURM_FORGE): $(BUILD)/test/slurm/forge.o
 	@mkdir -p $(@D)
@@ -43,14 +43,14 @@ setup-slurm:
 	scripts/setup --slurm
 check-slurm: setup-slurm all slurm $(SLURM_FORGE) $(addprefix $(BUILD)/e2e/default-static/,train paced) ## jobs of sbatch in clusters of two nodes; SLURM=part
 	BUILD=$(BUILD) $(PYTHON) test/slurm/run_slurm.py $(SLURM)
-# For every change: a job in a lane, one that is placed, what is refused where it is typed, a salusd that is gone.
+# A small form for every change: a job in a lane, a placed job, options that sbatch refuses, a salusd that is down.
 check-slurm-small: all slurm $(BUILD)/e2e/default-static/train
 	BUILD=$(BUILD) $(PYTHON) test/slurm/run_slurm.py lane_of least bad_options without_its
-# SLURM_ROOT=DIR: it stays there.
+# SLURM_ROOT=DIR keeps the root file system there.
 check-slurm-fresh:
 	scripts/bare-root-check "$(SLURM_ROOT)" env SALUS_TEST_FRESH=1 python3 test/slurm/run_slurm.py to_the_letter
 
-# Sixteen nodes: a small form of measure-slurm, and kills at random.
+# Sixteen nodes: a small form of measure-slurm, and random kills.
 .PHONY: check-slurm-long measure-slurm
 check-slurm-long: setup-slurm all slurm $(BUILD)/e2e/default-static/paced ## 200 jobs of sbatch on sixteen nodes, where everybody is killed at random
 	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py --jobs 48 --scale 0.004 --policies horus

@@ -2,7 +2,7 @@
 # The targets that people call: demo, check, and the parts of check.
 .PHONY: help demo setup house check check-layers lint check-asan check-tsan coverage
 
-# A target is shown when its line ends with ## and a sentence.
+# `make help` shows a target whose line ends with ## and a sentence.
 help: ## this
 	@awk -F ':.*## ' '/^[a-z0-9_.-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' scripts/mk/product/top.mk $(filter-out %.d %/top.mk,$(MAKEFILE_LIST))
 	@echo "  BUILD=dir  V=1  CC=...  SAN=address,undefined|thread; each test of its own: docs/testing.md"
@@ -10,7 +10,7 @@ help: ## this
 setup: ## Debian packages and nvcc, where they are missing
 	@scripts/setup
 
-# Set-up comes first, and make must see what it installed: hence the second make.
+# Set-up runs first, and make must see what it installed: hence the second make.
 demo: setup ## six programs share one GPU, each result compared with the one alone
 	@$(MAKE) --no-print-directory demo-programs
 	@BUILD=$(BUILD) $(PYTHON) scripts/demo
@@ -19,7 +19,7 @@ DEMO_PROGRAMS := $(addprefix $(BUILD)/e2e/default-static/,matmul reduce norm his
 .PHONY: demo-programs
 demo-programs: $(PROGRAMS) $(SHIM_SO) $(DEMO_PROGRAMS)
 
-# Set-up comes first, and make must see what it installed. Which step runs where, and why: docs/testing.md.
+# Set-up runs first, and make must see what it installed. docs/testing.md tells which step runs where, and why.
 check: ## the tests that most changes can break: some ten minutes
 	@scripts/setup --check
 	@$(MAKE) --no-print-directory check-steps
@@ -57,20 +57,21 @@ check-mutants-apply: ## every mutant still applies
 lint: check-layers check-style check-cppcheck check-tidy check-mutants-apply ## floors, format, static analysis
 	@echo "lint: clean"
 
-# Sanitizers in build directories of their own. Criterion ends with 0 although its workers reported leaks,
-# so the text of a report fails the run. Criterion's workers abort under TSan, so the thread
-# checks are plain programs and the daemon itself under the end-to-end tests.
+# Each sanitizer has a build folder of its own. Criterion exits with 0 although its workers reported leaks, so the text
+# of a report fails the run. Criterion's workers abort under TSan, so the thread checks are plain programs and the
+# daemon itself under the end-to-end tests.
 check-asan: ## unit tests under ASan and UBSan
 	@mkdir -p build-asan
 	@LSAN_OPTIONS=suppressions=$(abspath scripts/lsan.suppress):print_suppressions=0 SALUS_TEST_PART=$(ASAN_PART) \
 		$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined PLAIN_LEFT_OUT="$(ASAN_LEFT_OUT)" \
 		UNIT_LEFT_OUT="$(ASAN_UNIT_LEFT_OUT)" check-unit check-plain \
 		>build-asan/check.log 2>&1 || { tail -60 build-asan/check.log; \
-		grep -B40 -E '^failed:|[*][*][*]' build-asan/check.log; exit 1; } # two at once: the end is not the cause
+		# two programs ran at once: the cause may be further up
+		grep -B40 -E '^failed:|[*][*][*]' build-asan/check.log; exit 1; }
 	@! grep -A20 -E 'ERROR: (Address|Leak)Sanitizer|runtime error:' build-asan/check.log
 	@grep -E 'Synthesis' build-asan/check.log
-# The driver's failures take a minute or two under each of them, and so do simulations that compute and hardly allocate;
-# of searches at random a part is tried.
+# The tests of failing driver calls take a minute or two under each sanitizer, and so do simulations that compute and
+# hardly allocate; of random searches only a part runs.
 ASAN_LEFT_OUT ?= cuda_faults
 ASAN_UNIT_LEFT_OUT ?= sim_kernels slack_order fleet_slow plan_orloj
 ASAN_PART ?= 4
@@ -86,9 +87,9 @@ check-long-parts: check-long-tsan
 check-long-tsan:
 	@$(MAKE) --no-print-directory TSAN_LEFT_OUT= check-tsan
 
-# The handlers in soft/isa are compiled three times from the same lines, and sectors.h has a function at
-# another line for one of the instruction sets: gcovr cannot merge either. Their differential tests reach
-# every one of them.
+# Excluded from coverage: the handlers in soft/isa are compiled three times from the same lines, and sectors.h has a
+# function at another line for one instruction set; gcovr cannot merge either. Their differential tests reach all of
+# them.
 .PHONY: check-long
 check-long-parts: coverage
 coverage: ## lines and branches that unit tests reach, and no fewer than these
@@ -98,7 +99,7 @@ coverage: ## lines and branches that unit tests reach, and no fewer than these
 		--fail-under-line 85 --fail-under-branch 72 >build-cov/coverage.txt; rc=$$?; \
 		grep -E '^(lines|branches|functions)' build-cov/coverage.txt; exit $$rc
 
-# For editors and clang tools: the commands that would build everything, tests included.
+# For editors and clang tools: writes the commands that would build everything, tests included.
 .PHONY: compile_commands.json
 compile_commands.json: ## how each file is compiled, for clangd
 	@$(MAKE) --no-print-directory --dry-run --always-make V=1 all $(UNIT) $(PLAIN) | scripts/compile-commands >$@.tmp

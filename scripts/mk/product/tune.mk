@@ -15,13 +15,13 @@ $(FLUID_SO:.1=): $(FLUID_SO)
 	$(Q)ln -sf $(<F) $@
 all: $(FLUID_SO) $(FLUID_SO:.1=)
 
-# The same step in virtual time: what salus-sim tune runs (sim.mk).
+# The same step in virtual time, which salus-sim tune runs (sim.mk).
 $(BUILD)/libtunesim.a: $(call objs,$(call src,daemon/sim/tune))
 
 TUNE_TESTS := $(addprefix $(BUILD)/test/unit/daemon/tune/,tests alone/test_tune_create)
 $(TUNE_TESTS): $(addprefix $(BUILD)/lib,tunesim.a fluid.a)
 
-# Every allocation of it may be the one that fails.
+# The test makes each allocation of the library fail once.
 $(BUILD)/test/unit/daemon/tune/alone/test_tune_create: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 BENCHES += $(BUILD)/test/bench/modules/tune_bench
@@ -49,13 +49,14 @@ install-tune: $(FLUID_SO)
 uninstall-tune:
 	rm -f $(ROOT_DIR)/include/salus_fluid.h
 
-# Ray Tune, from the Python package registry (some 150 MB). Optional, as check-frameworks.
+# Ray Tune, from the Python package registry (some 150 MB). Optional, like check-frameworks.
 .PHONY: check-ray bench-ray install-ray
 check-ray: all $(BUILD)/e2e/default-static/tuned ## Ray Tune under Fluid on two software GPUs; RAY=part
 	BUILD=$(BUILD) $(PYTHON) test/ray/run.py $(RAY)
 bench-ray: all $(BUILD)/e2e/default-static/tuned
 	BUILD=$(BUILD) $(PYTHON) test/ray/run.py --makespans $(WAYS)
-# Into the Python environment that `pip` is of: a virtual one, for most. From a copy, for setuptools leaves files.
+# Installs into the Python environment of `pip`, usually a virtual one. Installs from a copy, since setuptools leaves
+# files beside the sources.
 PIP ?= pip
 install-ray: ## the Python package for Ray Tune; PIP=.../bin/pip
 	$(Q)rm -rf $(BUILD)/ray-package && cp -r scripts/ray $(BUILD)/ray-package

@@ -3,7 +3,7 @@
 #   make colocation                 POLICIES=A,B+KEY=VALUE  REQUESTS=100  REPEAT=10  GAP=60 (ms)
 #                                   RESULTS=FILE.md writes the table there as well
 #   make check-colocation           results and progress under every policy; E2E=part selects
-# Read before e2e.mk, which has the rule that builds them.
+# Read before e2e.mk, which has the rule that builds the programs.
 COLOCATION_PROGRAMS := $(addprefix $(BUILD)/e2e/default-static/,service steps)
 
 .PHONY: colocation check-colocation

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Work that ends early, and programs that run repeatedly.
 
-# ---- what a job sees of the ends of others, and of its own -------------------------------------------
-# check-chaos: each way in which work ends early, under load; jobs that go on with the next worker; then kills of everything at random beside
-# jobs that verify every round, and the same with a worker that shows dropped work as complete, which
-# must be found out. check-long-chaos: a thousand kills.
+# ---- the end of jobs, as they and others see it ------------------------------------------------------
+# check-chaos: ends work early in each possible way, under load, with jobs that go on with the next worker. Then kills
+# everything at random beside jobs that verify every round. The same with a worker that reports dropped work as complete
+# must fail. check-long-chaos: a thousand kills.
 CHAOS_KILLS ?= 60
-# Now and then such a worker ends of its fault before a job has looked at what it got.
+# Accepts that now and then such a worker ends with its own fault before a job has looked at its results.
 NO_VOID_IS_FOUND = BUILD=$(BUILD) scripts/must-fail "chaos: no-void" "a wrong result with success" \
 	$(PYTHON) test/e2e/faults/run_chaos.py --kills 200 --worker $(abspath $(BUILD))/mutants/salus-gpu-no-void
 .PHONY: check-chaos check-long-chaos check-long-chaos-asan check-long-recovery check-repeat check-long-repeat
@@ -20,7 +20,7 @@ check-long-recovery: all e2e-programs
 	BUILD=$(BUILD) SALUS_RECOVERY_ROUNDS=25 $(PYTHON) test/e2e/faults/run_recovery.py
 check-long-chaos: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/faults/run_chaos.py --kills 1000
-# The daemons under ASan and UBSan: what ends in the middle is where memory errors and leaks would be.
+# The daemons under ASan and UBSan: memory errors and leaks would be in work that ends early.
 check-long-chaos-asan: all e2e-programs
 	@$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined \
 		build-asan/salusd build-asan/salus-gpu build-asan/salusctl
@@ -31,9 +31,9 @@ $(BUILD)/mutants/salus-gpu-no-void: $(BUILD)/salus-gpu test/mutants/worker.mutan
 	@mkdir -p $(@D)
 	$(Q)BUILD=$(BUILD) scripts/mutants link worker/no-void salus-gpu $@
 
-# ---- whatever runs once runs hundreds of times -------------------------------------------------------
-# Every program that prints a checksum, several at a time, under three pairs of policies. The long form
-# goes on where it was stopped. One that now and then prints another checksum must be found out.
+# ---- programs that run once run hundreds of times -----------------------------------------------------
+# Runs every program that prints a checksum, several at a time, under three pairs of policies. The long form continues
+# where it was stopped. A program that sometimes prints another checksum must be found.
 REPEAT_PROGRAMS = $(E2E_PROGRAMS) accumulate evaluate pair requests aimless managed verify linked/rdc
 REPEAT_RUN = BUILD=$(BUILD) $(PYTHON) test/e2e/results/run_repeat.py
 $(BUILD)/mutants/fickle:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The software GPU as a deterministic device. A worker whose GPU goes by the clock must be found out.
+# The software GPU as a deterministic device. The test must fail with a worker whose GPU depends on
+# the clock.
 DETERMINISTIC_RUN = BUILD=$(BUILD) $(PYTHON) test/e2e/results/run_deterministic.py
 .PHONY: check-deterministic check-long-deterministic
 check-deterministic: all e2e-programs ## racing programs have one result on a deterministic software GPU; 1,000 runs in check-long-deterministic

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Drivers for tests of the device that is the real GPU: a fake one, and one that makes another fail. Never installed.
+# Drivers for tests of the device for the real GPU: a fake one, and one that makes another driver's calls fail. Never
+# installed.
 FAKE_DRIVER := $(BUILD)/test/lib/driver/fake/libcuda.so.1
 FAULTY_DRIVER := $(BUILD)/test/lib/driver/faulty/libcuda.so.1
 $(FAKE_DRIVER): $(call objs,$(wildcard test/lib/driver/fake_*.c))
@@ -18,7 +19,8 @@ ALLOCATIONS_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallo
 $(addprefix $(BUILD)/test/unit/daemon/device/,cuda/alone/test_cuda_allocations soft/dev/alone/test_soft_allocations): \
 	OWN_LIBS = $(ALLOCATIONS_WRAP)
 
-# Each call of the driver that fails, in each of several ways: the first and the last of its kind and some between, or all.
+# Makes each call of the driver fail, in each of several ways: the first and the last of its kind and some between, or
+# all.
 .PHONY: check-faults check-long-faults
 check-faults: $(BUILD)/test/plain/cuda_faults
 	$(Q)$< 4

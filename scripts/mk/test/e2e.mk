@@ -21,10 +21,10 @@ NVCC_sassonly := -gencode arch=compute_90,code=sm_90
 NVCC_static :=
 NVCC_shared := -cudart shared
 E2E_BUILDS := default debug lineinfo ptx75 ptx90
-# Pairwise: each build, each cudart; the other half of the product is in check-matrix.
+# Each build with each cudart, paired with half of the product; the other half is in check-matrix.
 E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shared
 
-# Programs lie in rooms; their names are unique. All find common.h.
+# Programs are in folders by topic; their names are unique. All include common.h.
 vpath %.cu $(wildcard test/e2e/programs/*)
 E2E_NVCC = $(NVCC) -Itest/e2e/programs
 e2e_bin = $(patsubst %,$(BUILD)/e2e/$(1)/%,$(2))
@@ -44,12 +44,12 @@ $(BUILD)/e2e/$(1)-$(2)/%: %.cu test/e2e/programs/common.h
 	$(Q)$$(E2E_NVCC) $$(NVCC_$(1)) $$(NVCC_$(2)) -o $$@ $$< $(if $(filter sassonly,$(1)),,$$(NVCC_LIBS_$$*))
 endef
 $(foreach b,$(E2E_BUILDS) sassonly ptxmany ptx80,$(foreach c,static shared,$(eval $(call e2e_rule,$(b),$(c)))))
-# Two units, linked on the device.
+# Two translation units, linked on the device.
 $(BUILD)/e2e/linked/rdc: test/e2e/programs/code/rdc.cu test/e2e/programs/code/rdc_unit.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(E2E_NVCC) -rdc=true -o $@ $(filter %.cu,$^)
-# One of two units has code for newer devices only.
+# One of two translation units has code only for newer devices.
 $(BUILD)/e2e/linked/newer: test/e2e/programs/code/newer.cu test/e2e/programs/code/newer_unit.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
@@ -71,22 +71,22 @@ $(BUILD)/e2e/linked/link_unit.a: $(BUILD)/e2e/linked/link_unit.o
 	$(Q)rm -f $@ && $(AR) rc $@ $<
 $(BUILD)/e2e/default-static/marks: shim/salus.h
 $(BUILD)/e2e/default-static/promises: test/e2e/programs/api/gen_promises.inc
-# Clusters and tensor maps are of 9.0 on.
+# Clusters and tensor maps need compute capability 9.0.
 $(foreach p,cluster tiles,$(addprefix $(BUILD)/e2e/,default-static/$(p) newest-static/$(p))): NVCC_default := $(NVCC_ptx90)
-# In libraries that are named as one of NVIDIA's: with a runtime of its own, and with the program's.
+# The programs as libraries named like one of NVIDIA's: one with its own CUDA runtime, one with the program's.
 $(BUILD)/e2e/linked/libcurand_%.so: %.cu test/e2e/programs/common.h $(BUILD)/shim/libcuda.so
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
 	$(Q)$(E2E_NVCC) $(NVCC_ptxmany) $(NVCC_LIBRARY_$*) -shared -Xcompiler -fPIC -Dmain=tell -o $@ $< $(NVCC_LIBS_$*)
 NVCC_LIBRARY_asks := -cudart shared
-# Programs that call the driver API by name link our own library, as they would link CUDA's.
+# Programs that call the driver API by name link our library as they would link CUDA's.
 E2E_DRIVER := badimage contextless whole link virtual ipc heirs texture_refs values green promises many headroom
 $(foreach p,$(E2E_DRIVER) capability,$(eval NVCC_LIBS_$(p) = -L$$(BUILD)/shim -lcuda))
 $(call e2e_bin,default-static,$(E2E_DRIVER)) $(call e2e_bin,ptxmany-static,capability): $(BUILD)/shim/libcuda.so
 
 $(BUILD)/test/e2e/%: $(BUILD)/test/e2e/clients/%.o $(BUILD)/libproto.a $(BUILD)/libpolicy.a $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^
-# Plain C on the driver's own calls, as a worker that has the real driver makes them.
+# A plain C program that calls the driver as a worker with the real driver does.
 $(BUILD)/test/e2e/driver_worker: $(call objs,$(wildcard test/e2e/driver/*.c)) $(BUILD)/libcommon.a
 	$(Q)$(LINK) -o $@ $^
 $(BUILD)/test/e2e/describe: $(BUILD)/scripts/device-probes/describe.o
@@ -94,7 +94,8 @@ $(BUILD)/test/e2e/describe: $(BUILD)/scripts/device-probes/describe.o
 	$(Q)$(LINK) -o $@ $^ -ldl
 E2E_CLIENTS := $(addprefix $(BUILD)/test/e2e/,garbage_client nvml_reader driver_worker describe)
 
-# Deadlines of tests are for what never comes, not for how fast the machine is.
+# Runs these tests on a busy machine: their deadlines must only end a wait for an event that never comes, not depend on
+# the machine's speed.
 LOADED_PARTS := programs_together jobs_are iterations_are marks values registered killed garbage prints_at_once
 .PHONY: check-loaded
 check-loaded: all e2e-programs $(E2E_CLIENTS) ## a part of check-e2e beside twice as many busy processes as there are processors
@@ -104,10 +105,11 @@ check-loaded: all e2e-programs $(E2E_CLIENTS) ## a part of check-e2e beside twic
 e2e-programs: $(E2E_BASE) $(E2E_PAIR_BINS)
 check-e2e: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1 ## nvcc's programs through the real daemon; E2E=part
 	BUILD=$(BUILD) $(PYTHON) test/e2e/results/run_e2e.py $(E2E)
-# The same on the real driver, which is our own library below a second daemon (test/e2e/lib/nested.py has what is left out).
+# The same tests on the real driver's device, with our own library as the driver, over a second daemon
+# (test/e2e/lib/nested.py lists what is left out).
 NESTED_PARTS := programs offender killed_in_an_endless feature separate values unified registered linked graph virtual marks ipc callbacks jobs_are descriptors_keep
-# Workers that nesting must find out: one that takes operations for complete too early, which a
-# driver that reorders exposes, and one that does not check that its driver still exists.
+# Workers that the nested tests must find: one that takes operations for complete too early, which a driver that
+# reorders exposes, and one that does not check that its driver still exists.
 EARLY_WORKER := $(BUILD)/mutants/salus-gpu-cuda-number-first
 DEAF_WORKER := $(BUILD)/mutants/salus-gpu-cuda-never-asked
 $(EARLY_WORKER) $(DEAF_WORKER): $(BUILD)/mutants/salus-gpu-%: $(BUILD)/salus-gpu test/mutants/device.mutants
@@ -138,8 +140,8 @@ check-long-nested: all e2e-programs $(E2E_CLIENTS) $(BUILD)/counted/libcuda.so.1
 	for try in 1 2 3; do SALUS_TEST_NESTED=1 $(NO_VOID_IS_FOUND) && exit 0; done; exit 1
 check-sharing: all e2e-programs
 	BUILD=$(BUILD) $(PYTHON) test/e2e/sharing/run_sharing.py $(E2E)
-# The daemons under ASan and UBSan, with clients from the ordinary build: what hostile and dying clients
-# do to the worker is where memory errors would hide.
+# The daemons under ASan and UBSan, with clients from the ordinary build: hostile and dying clients would expose memory
+# errors of the worker.
 check-e2e-asan: all e2e-programs $(E2E_CLIENTS)
 	@$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined \
 		build-asan/salusd build-asan/salus-gpu build-asan/salusctl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Limits on the harm that a user, or a slow reader of the log, can do to others, tested with processes.
+# Tests with real processes the limits on the harm that a user, or a slow reader of the log, can do to others.
 .PHONY: check-limits
 check-limits: $(PROGRAMS) $(SHIM_SO) $(BUILD)/test/e2e/fail_call.so
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/e2e/users/run_limits.py $(LIMIT_TESTS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Mutants: small faults in shipped code, in test/mutants/<room>.mutants, each with the test that must fail
-# because of it; scripts/mutants makes them and runs them.
+# Mutants: small faults in shipped code, in test/mutants/<room>.mutants, each with the test that must fail because of
+# it. scripts/mutants makes and runs them.
 #   make check-mutants [ROOM=...]   a room, a mutant, or a file or folder that is changed; JOBS at a time.
 #                                   MUTANT_PARTS=6: a sixth of all, as the commit's hash says
 #   make check-long-mutants         those that only tests of whole daemons notice

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scheduler of a served model: worlds of requests at random, its bench, its test of a lack of memory.
+# The scheduler of a served model: random worlds of requests, its bench, and its test of failing allocations.
 BENCHES += $(BUILD)/test/bench/modules/plan_bench
 $(BUILD)/test/bench/modules/plan_bench: $(addprefix $(BUILD)/test/bench/,modules/plan_bench.o modules/hull_levels.o lib/floor.o) \
 		$(addprefix $(BUILD)/lib,plan.a common.a)
 	$(Q)$(LINK) -o $@ $^ -lm
 
-# Every allocation of it may be the one that fails.
+# The test makes each allocation of the scheduler fail once.
 $(BUILD)/test/unit/daemon/serve/plan/alone/test_plan_memory: OWN_LIBS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 .PHONY: check-serve-plan

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The simulator against the daemon, with real programs: daemon/sim/papers/predict.
+# Compares the simulator with the daemon, with real programs: daemon/sim/papers/predict.
 #   make predict REPEAT=3        RESULTS=FILE.md writes the table there as well
 #   make predict EXCLUSIVE=1     records one lane at a time
 #   make check-prediction        one quick workload, within a factor of 2

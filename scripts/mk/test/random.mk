@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Random programs: what the device gives against what the host gives (test/random/README.md).
+# Random programs: compares the device's results with the host's (test/random/README.md).
 #   check-random       the committed programs, on every build of the handlers
 #   check-long-random  new programs, through nvcc and the daemon; RANDOM_FILES of forty kernels each
 #   record-random      writes the committed programs again; needs nvcc
@@ -7,7 +7,7 @@ RANDOM_FILES ?= 250
 RANDOM_SEED ?= 1000
 RANDOM_PLAY := $(BUILD)/test/random/play
 RANDOM_JOB := $(BUILD)/test/random/job
-# Listed when they are there.
+# Expanded when a recipe uses it, once the files exist.
 RANDOM_PAIRS = $(foreach e,$(shell ls build/data/random/*.expected),$(e) $(e:.expected=.ptx))
 RANDOM_LIBS := $(BUILD)/test/random/cases.o $(addprefix $(BUILD)/test/lib/,ptx/ptxrun.o ptx/inparts.o patience.o ptx/watched.o) \
 	$(addprefix $(BUILD)/lib,device.a proto.a common.a)

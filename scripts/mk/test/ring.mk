@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# check-ring: what is claimed of the ring and of the doorbell, each claim with mutants that must be
-# caught. About a minute.
+# check-ring: tests the properties of the ring and of the doorbell, each with mutants that must fail. About a minute.
 PROOF := $(BUILD)/proofs
 PROOF_CC = $(CC) $(CSTD) $(WARN) -g -D_GNU_SOURCE -I. -pthread $(CFLAGS)
 PROOF_DEPS := common/err.c common/fdutil.c
 PROOF_HEADERS := $(wildcard common/*.h proto/wire/ring.h test/proofs/*.h)
 MUST_FAIL := $(Q)scripts/must-fail
-# ThreadSanitizer of these compilers cannot live with much address randomisation.
+# These compilers' ThreadSanitizer needs limited address randomisation.
 PROOF_TSAN = TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
 	$(shell setarch -R true 2>/dev/null && echo setarch -R)
 
@@ -51,7 +50,7 @@ check-ring-kill: $(PROOF)/kill $(PROOF)/kill.EARLY
 	$(MUST_FAIL) kill:EARLY "torn in round" $(PROOF)/kill.EARLY 60
 	$(MUST_FAIL) kill:EARLY,after "torn in round" $(PROOF)/kill.EARLY 60 after
 
-# The mutant, the naive reader, runs inside and must be fooled.
+# The mutant, a naive reader, runs inside and must be fooled.
 check-ring-attack: $(PROOF)/attack
 	$(Q)$(PROOF)/attack
 
@@ -59,7 +58,7 @@ check-ring-quiet: $(PROOF)/quiet $(PROOF)/quiet.LOUD
 	$(Q)$(PROOF)/quiet
 	$(MUST_FAIL) quiet:LOUD "a system call after" $(PROOF)/quiet.LOUD
 
-# A recipe line a mutant.
+# A newline, for one recipe line per mutant.
 define newline
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# CUDA's runtimes of other versions than the compiler's, from the Python package registry.
+# Tests with CUDA runtimes of other versions than the compiler's, from the Python package registry.
 $(BUILD)/e2e/runtime.fatbin: test/e2e/programs/code/runtime_kernels.cu
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  NVCC    $@")
@@ -14,7 +14,8 @@ check-runtimes: all $(foreach v,default-static default-shared,$(call e2e_bin,$(v
 		$(BUILD)/e2e/objects/train.o $(BUILD)/test/e2e/runtime ## runtimes of CUDA 11.8 to 13.5, shared and static
 	BUILD=$(BUILD) $(PYTHON) test/e2e/results/run_runtimes.py $(E2E)
 
-# The same programs by the newest compiler there, and what the driver has against its headers; where it cannot be had that is said, and nothing tested.
+# The same programs built by the newest compiler, and the driver compared with its headers. If it cannot be downloaded,
+# that is reported and nothing is tested.
 NEWEST := build/toolkit-newest
 $(BUILD)/e2e/newest-static/%: %.cu test/e2e/programs/common.h
 	@mkdir -p $(@D)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scheduler's bench; check-sched: worlds of jobs at random, and
-# every short history of jobs that grow; check-lanes: lanes under three million
-# random steps beside a model.
+# The scheduler's bench. check-sched: random worlds of jobs, and every short history of growing jobs. check-lanes: lanes
+# under three million random steps, compared with a model.
 BENCHES += $(BUILD)/test/bench/modules/sched_bench
 $(BUILD)/test/bench/modules/sched_bench: $(BUILD)/test/bench/modules/sched_bench.o $(BUILD)/test/bench/lib/floor.o \
 		$(addprefix $(BUILD)/lib,sched.a policy.a common.a)
@@ -14,7 +13,7 @@ check-sched: $(addprefix $(BUILD)/test/plain/,sched_world grow_worlds)
 check-lanes: $(BUILD)/test/plain/lane_random
 	$(Q)$<
 
-# The build of the scheduler that a recording's checkpoint belongs to: a hash of all its sources.
+# Identifies the build of the scheduler that a recording's checkpoint belongs to: a hash of all its sources.
 SCHED_SOURCES := $(sort $(wildcard daemon/sched/*.[ch] daemon/sched/*/*.[ch])) \
 	common/text/scan.c daemon/policy/policies.def daemon/policy/policy_config.h
 $(BUILD)/daemon/sched/record/checkpoint.o: $(SCHED_SOURCES)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scripts that choose and fetch the compiler, check-all, check-prose and the README's picture; with mutants.
+# Tests, with mutants, of the scripts that choose and fetch the compiler, of check-all and check-prose, and of the
+# README's picture.
 .PHONY: check-setup
 check-setup:
 	$(Q)$(PYTHON) test/setup/test_setup.py

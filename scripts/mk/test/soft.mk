@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The same random programs as in the unit test, many more of them; and many more of all launches held to what is
-# said of what they touch.
+# Many more of the unit test's random programs, and many more checks that launches touch only the memory that is
+# predicted for them.
 WATCHED_TESTS := $(addprefix $(BUILD)/test/unit/daemon/device/soft/,code/tests exec/tests)
 .PHONY: check-soft-long check-long-touch
 check-long-parts: check-soft-long check-long-touch

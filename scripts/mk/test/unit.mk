@@ -2,8 +2,8 @@
 # Unit tests. test/unit mirrors the rooms: the tests of a folder are one program, <folder>/tests. A test that needs a
 # program of its own (other objects in place of the room's, an allocator that fails) lies in the folder `alone` below.
 #   make test T=test_ring [CASE=part of a case's name]
-# Read after the other makefiles, which say what a room's program is linked with, where that is not all of the daemon:
-# UNIT_NEEDS_<folder>. OWN_LIBS of a program: its libraries beside the daemon's.
+# Read after the other makefiles, which set UNIT_NEEDS_<folder> for a folder's program that does not link all of the
+# daemon. OWN_LIBS of a program has its further libraries.
 UNIT_SRC := $(sort $(shell find test/unit -name 'test_*.c'))
 UNIT_ALONE := $(foreach f,$(UNIT_SRC),$(if $(findstring /alone/,$(f)),$(f)))
 UNIT_ROOMS := $(patsubst %/,%,$(sort $(dir $(filter-out $(UNIT_ALONE),$(UNIT_SRC)))))
@@ -28,9 +28,9 @@ $(BUILD)/test/unit/%: $(BUILD)/test/unit/%.o $(TEST_LIB) $(LIBS)
 $(UNIT_SRC:%.c=$(BUILD)/%.o): OWN_CFLAGS += $(UNIT_OPT)
 
 .PHONY: unit-programs check-unit check-plain
-# Plain programs of one thread each: worlds at random.
+# Plain single-threaded programs that run random worlds.
 WORLDS := $(addprefix $(BUILD)/test/plain/,lane_random plan_world sched_world grow_worlds)
-# The longest begin first, so that no processor waits for one of them at the end.
+# The longest start first, so that no processor waits for one of them at the end.
 UNIT_FIRST := $(addprefix $(BUILD)/test/unit/daemon/,worker/memory/tests device/soft/exec/tests device/soft/dev/tests \
 	device/soft/code/tests serve/plan/alone/test_plan_orloj)
 UNIT_NOW = $(filter-out $(addprefix %/test_,$(UNIT_LEFT_OUT)),$(UNIT_FIRST) $(filter-out $(UNIT_FIRST),$(UNIT)))
@@ -49,7 +49,7 @@ PLAIN_NOW = $(filter-out $(WORLDS) $(addprefix %/,$(PLAIN_LEFT_OUT)),$(PLAIN))
 check-plain: $(PLAIN_NOW) ## plain programs of several threads, one at a time; PLAIN_LEFT_OUT=name
 	$(Q)scripts/run-tests -j1 $(PLAIN_NOW)
 
-# T is a source's name without its folder, or a plain program's: T=sched_world.
+# T is a source's name without its folder, or a plain program's, such as T=sched_world.
 TEST_SRC = $(filter %/$(T).c,$(UNIT_SRC))
 TEST_NOW = $(or $(filter %/$(T),$(UNIT) $(PLAIN)),$(patsubst %,$(BUILD)/%tests,$(dir $(TEST_SRC))))
 .PHONY: test

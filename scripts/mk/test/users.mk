@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Two users: check-users fills memory as one and looks for it as the other, in the real daemon.
-# Needs root, for two uids; else it says that it was skipped.
+# Two users: check-users fills memory as one and searches it as the other, in the real daemon. Needs
+# root, for two uids; otherwise it is skipped with a message.
 .PHONY: check-users check-users-long check-long
 check-users: all $(call e2e_bin,default-static,secret heirs ipc) $(BUILD)/test/e2e/nvml_reader
 	BUILD=$(BUILD) $(PYTHON) test/e2e/users/run_users.py $(E2E)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of what PTX is. The table test/data/verify.tar.xz is part of check-unit; here are
+# Tests of the software GPU's knowledge of PTX. The table test/data/verify.tar.xz is part of check-unit; here are
 #   check-verdicts         the table, asked of ptxas again (nothing where there is no ptxas)
 #   check-ptx-coverage     docs/ptx-coverage.md is what scripts/ptx-coverage writes, and true
 #   check-long-verify      all mutants of all instructions, asked of ptxas as well
@@ -8,7 +8,7 @@ $(BUILD)/test/verify/%: $(BUILD)/test/verify/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
 
-# The questions to a real GPU, packed to be carried to one: build/oracle-pack/run.sh OUTDIR. Needs ptxas.
+# Packs the questions for a real GPU: build/oracle-pack/run.sh OUTDIR asks them there. Needs ptxas.
 ORACLE_PACK := $(BUILD)/oracle-pack
 ORACLE_PROGRAMS := $(addprefix $(BUILD)/test/verify/oracle/,run sweep)
 $(ORACLE_PROGRAMS): %: %.o $(BUILD)/test/verify/oracle/driver.o

@@ -23,7 +23,7 @@ extern "C" __global__ void matmul(const float *a, const float *b, float *c, int 
     c[row * n + col] = sum;
 }
 
-/* The same through asynchronous copies, from sm_80 on. */
+/* The same kernel with asynchronous copies, from sm_80 on. */
 __device__ static void copy_async(float *to, const float *from) {
 #if __CUDA_ARCH__ >= 800
     unsigned shared = (unsigned)__cvta_generic_to_shared(to);
@@ -55,7 +55,7 @@ extern "C" __global__ void matmul_async(const float *a, const float *b, float *c
     c[row * n + col] = sum;
 }
 
-/* A warp for 16 rows and 8 columns, on tensor cores in tf32, from sm_80 on. */
+/* A warp computes 16 rows and 8 columns, on tensor cores in tf32, from sm_80 on. */
 extern "C" __global__ void matmul_tensor(const float *a, const float *b, float *c, int n) {
     int row = blockIdx.y * 16 + threadIdx.x / 4, col = blockIdx.x * 8 + threadIdx.x / 4;
     int place = threadIdx.x % 4;

@@ -25,7 +25,7 @@ __device__ __noinline__ unsigned ackermann(unsigned m, unsigned n) {
 extern "C" __global__ void recursion(const unsigned *in, unsigned *out) {
     out[threadIdx.x] = ackermann(in[threadIdx.x] & 3, in[threadIdx.x] >> 2);
 }
-__device__ __noinline__ unsigned endless(unsigned n) { /* no loop can replace the calls */
+__device__ __noinline__ unsigned endless(unsigned n) { /* cannot become a loop */
     volatile unsigned keep[4] = {n, n + 1, n + 2, n + 3};
     return n == 0x12345 ? 0 : (endless(n + 2) ^ keep[n % 4]) * 3 + keep[1];
 }
@@ -130,7 +130,7 @@ extern "C" __global__ void votes(const int *in, unsigned *out) {
     __syncwarp();
 }
 
-/* Compilers duplicate code: members of one meeting come from two instructions. */
+/* Compilers duplicate code: the members of one barrier arrive from two instructions. */
 extern "C" __global__ void duplicated(const int *in, int *out) {
     int t = threadIdx.x, v;
     if (in[t] & 1) {
@@ -148,7 +148,7 @@ extern "C" __global__ void leavers(const int *in, int *out, int n) {
     int t = threadIdx.x;
     if (!t) sum = 0;
     __syncthreads();
-    if (t >= n) return; /* the barriers below are for those who stay */
+    if (t >= n) return; /* only the remaining threads take part in the barriers below */
     for (int i = 0; i < 3; i++) {
         atomicAdd(&sum, in[t] + i);
         __syncthreads();
@@ -198,12 +198,12 @@ extern "C" __global__ void forever_alone(int *out) {
     unsigned v = threadIdx.x;
     do {
         v = v * 1664525u | 1;
-        asm volatile("add.u32 %0, %0, 0;" : "+r"(v)); /* or the loop would be optimised away */
+        asm volatile("add.u32 %0, %0, 0;" : "+r"(v)); /* keeps the loop from being optimised away */
     } while (v);
     out[0] = v;
 }
 
-/* Block 0 waits for the last one: both must be resident. */
+/* Block 0 waits for the last block: both must be resident. */
 extern "C" __global__ void wait_for_last(volatile int *flag, int *out) {
     if (threadIdx.x == 0) {
         if (blockIdx.x == gridDim.x - 1) *flag = 1;

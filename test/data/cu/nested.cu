@@ -6,14 +6,14 @@ extern "C" __global__ void add(u64 *p, u64 v) {
     atomicAdd(p, v);
 }
 
-// p[0]: grids, p[1 + depth]: threads of that depth.
+// p[0] counts grids; p[1 + depth] counts threads of that depth.
 extern "C" __global__ void tree(u64 *p, int depth) {
     if (threadIdx.x == 0 && blockIdx.x == 0) atomicAdd(p, 1ull);
     atomicAdd(p + 1 + depth, 1ull);
     if (depth) tree<<<2, 3>>>(p, depth - 1);
 }
 
-// Notes the number, and the order of all that did.
+// Notes the number and its place in the order.
 extern "C" __global__ void note(u64 *p, u64 v) {
     if (threadIdx.x) return;
     for (volatile int i = 0; i < 50 + (int)(v % 3) * 400; i++)
@@ -33,14 +33,14 @@ extern "C" __global__ void tails(u64 *p, int count) {
     note<<<1, 1>>>(p, 101);
 }
 
-// One after the other, each in the place of the one before.
+// Grids one after the other, each as tail launch of the one before.
 extern "C" __global__ void countdown(u64 *p, int left) {
     atomicAdd(p, 1ull);
     if (left) countdown<<<1, 1, 0, cudaStreamTailLaunch>>>(p, left - 1);
 }
 
-// Two streams that take turns by events: the notes are in order though each stream has every
-// second.
+// Two streams alternate by events. Each stream has every second note, and the notes must be in
+// order.
 extern "C" __global__ void turns(u64 *p, int count) {
     cudaStream_t s[2];
     cudaEvent_t e;
@@ -67,8 +67,8 @@ extern "C" __global__ void wait_for(volatile u64 *p) {
         continue;
 }
 
-// A launch that cannot end, and behind it as many as there is room for: p[1] of them, p[2] says
-// why.
+// A launch that cannot end, and as many launches after it as fit: p[1] counts them, p[2] has the
+// error of the next.
 extern "C" __global__ void pending(u64 *p, int count) {
     wait_for<<<1, 1>>>(p);
     for (int i = 0; i < count; i++) {
@@ -103,7 +103,7 @@ extern "C" __global__ void names(u64 *p) {
     p[8] = (u64)s;
 }
 
-// A stream of another grid.
+// Uses a stream of another grid.
 extern "C" __global__ void use_stream(u64 *p, cudaStream_t s) {
     note<<<1, 1, 0, s>>>(p, 7);
     p[10] = cudaGetLastError();
@@ -147,7 +147,7 @@ extern "C" __global__ void copies(u64 *p, int count) {
     cudaMemcpyAsync(p + 2 * count, p, count * 8, cudaMemcpyDeviceToDevice, 0);
 }
 
-// Each lane its own error.
+// Each lane gets its own error.
 extern "C" __global__ void errors(u64 *p) {
     if (threadIdx.x & 1) add<<<1, 1 + 1024 * threadIdx.x>>>(p, 1);
     if (threadIdx.x == 2) cudaStreamDestroy((cudaStream_t)5);
