@@ -27,7 +27,7 @@
 #ifndef RECORDS
 #define RECORDS 3 /* records of each producer */
 #endif
-#define SLOTS 2 /* of each ring: full while RECORDS are still to be sent */
+#define SLOTS 2 /* slots of each ring: full while RECORDS are still to be sent */
 
 /* Words of shared memory. */
 #define PUBLISHED(ring) (ring)
