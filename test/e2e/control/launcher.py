@@ -4,8 +4,8 @@
 
     launcher.py LIBCUDA LAUNCHES [--stay] [--spin]
 
-`mix` counts in registers, `copy` moves 16 MiB; with --stay it says so and waits for its input's end.
-With --spin it does that with a kernel on the device that never ends.
+`mix` counts in registers, `copy` moves 16 MiB. With --stay, the program prints "launched" and waits
+for the end of its input. With --spin, it does the same while a kernel on the device never ends.
 """
 import ctypes
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a command finds that is started directly or under `salusctl run`: see run_transparent.py.
+"""Shows what a command finds when it is started directly or under `salusctl run`: see run_transparent.py.
 
     probe.py signals            takes every signal, and writes number and code of each; SIGUSR2 ends it
-    probe.py facts              writes what it inherited
-    probe.py exit N | die N     ends so
+    probe.py facts              writes everything that it inherited
+    probe.py exit N | die N     ends with status N, or by signal N
     probe.py eof                closes its standard input and output, and waits for a byte from descriptor 3
     probe.py stubborn           ignores SIGTERM, and waits for ever
 """
@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-NOT_TAKEN = {signal.SIGKILL, signal.SIGSTOP, 32, 33}  # the last two are the C library's own
+NOT_TAKEN = {signal.SIGKILL, signal.SIGSTOP, 32, 33}  # the last two belong to the C library
 
 
 def say(*words):
@@ -34,7 +34,7 @@ def signals():
 
 def ignored():
     return [n for n in range(1, signal.SIGRTMAX + 1) if n not in (32, 33) and signal.getsignal(n) == signal.SIG_IGN
-            and n not in (signal.SIGPIPE, signal.SIGXFSZ)]  # these Python itself ignores
+            and n not in (signal.SIGPIPE, signal.SIGXFSZ)]  # Python itself ignores these
 
 
 def facts():

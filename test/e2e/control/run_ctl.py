@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""salusctl directing real jobs: refused, waiting, paused, killed, remembered, recorded.
+"""Tests salusctl with real jobs: refused, waiting, paused, killed, remembered, recorded.
 
     test/e2e/control/run_ctl.py [--list] [NAME-PART...]
 
@@ -37,7 +37,7 @@ def contains(text, part, what):
 
 
 def start(daemon, options, command):
-    """A job under `salusctl run`, as people start one."""
+    """Starts a job under `salusctl run`, as users do."""
     env = daemon.environment()
     del env["LD_PRELOAD"]
     return subprocess.Popen([tool("salusctl"), "--run-dir", daemon.run_dir, "run", "-q", *options, "--",
@@ -51,9 +51,9 @@ def finish(process):
 
 
 def end(daemon, *processes):
-    """Kills jobs that would run for long, and waits until the worker has let go of them."""
+    """Kills jobs that would run for long, and waits until the worker has released them."""
     for p in processes:
-        p.kill()  # and so does its command end
+        p.kill()  # ends salusctl, and so its command
     for p in processes:
         p.communicate(timeout=PATIENCE)
     wait_for("no jobs", lambda: not daemon.jobs())
@@ -91,7 +91,7 @@ def test_a_job_that_waits_says_why_and_is_refused_in_time():
     with Daemon("--device-memory", "1GiB") as d:
         first = start(d, ["--persistent", "800MiB", "--name", "first"], LONG)
         the_job(d, "first")
-        for limit in ("3s", "20s", "60s"):  # we may look for it, and its command, when it has been refused
+        for limit in ("3s", "20s", "60s"):  # a longer limit if the test looked too late, after the refusal
             second = start(d, ["-v", "--persistent", "800MiB", "--name", "second", "--admit-timeout", limit],
                            SHORT)
             job = wait_for("it waits", lambda: (j := waiting(d, "second")) and j["why"] and j
@@ -108,7 +108,7 @@ def test_a_job_that_waits_says_why_and_is_refused_in_time():
         end(d, first)
 
 
-# It goes on without the GPU, as `sh` does whose program failed, and says that all is well.
+# A command that ignores the refusal, like a shell script whose program failed, and exits with 0.
 CAREFREE = ["sh", "-c", '"$@"; exit 0', "sh", *SHORT]
 
 
@@ -159,7 +159,7 @@ def test_a_job_that_no_worker_will_serve_ends_with_6():
 
 
 def test_a_refusal_is_known_where_salusctl_may_not_ask():
-    """By the library's word alone, of a job that waited for admission as well."""
+    """salusctl relies on the library's message alone, also for a job that waited for admission."""
     with Daemon("--device-memory", "1GiB") as d:
         first = start(d, ["--persistent", "800MiB", "--name", "first"], LONG)
         the_job(d, "first")
@@ -173,7 +173,7 @@ def test_a_refusal_is_known_where_salusctl_may_not_ask():
 
 
 def test_every_refusal_of_the_library_ends_with_6():
-    """What salusd never hears of, or did not mean so."""
+    """Refusals that salusd never hears of, or that it did not mean as refusals."""
     with Daemon() as d:
         os.environ["SALUS_GPU"] = "2nd"
         try:
@@ -183,7 +183,7 @@ def test_every_refusal_of_the_library_ends_with_6():
         for visible, words in (("7", "CUDA_VISIBLE_DEVICES='7' begins with none of salusd's GPUs"),
                                ("MIG-1", "CUDA_VISIBLE_DEVICES='MIG-1' names a MIG instance")):
             refused(start(d, [], ["env", "CUDA_VISIBLE_DEVICES=" + visible, *CAREFREE]), words, visible)
-        for visible in ("", "-1", "NoDevFiles"):  # it wants no GPU
+        for visible in ("", "-1", "NoDevFiles"):  # the program wants no GPU
             code, _, err = finish(start(d, [], ["env", "CUDA_VISIBLE_DEVICES=" + visible, *CAREFREE]))
             equal(code, 0, f"CUDA_VISIBLE_DEVICES='{visible}': {err}")
         narrow = ["sh", "-c", 'ulimit -v 4000000; "$@"; exit 0', "sh", *SHORT]
@@ -197,7 +197,7 @@ def test_every_refusal_of_the_library_ends_with_6():
 
 
 def test_a_salusd_of_another_version_ends_with_6():
-    """As one of another major says it, and one that answers nothing that can be understood."""
+    """Answers of a salusd with another major version, and of one whose answer is malformed."""
     offer = struct.pack("<IHHi", 0x554c4153, 2, 0, -1)
     for answer, words in ((offer, "protocol version mismatch"), (b"?", "malformed message"),
                           (b"", "the salusd daemon died")):
@@ -244,9 +244,9 @@ def test_needs_are_remembered():
         if measured["iterations"] < 10 or measured["persistent_peak_bytes"] == 0:
             raise AssertionError(f"nothing was measured: {measured}")
         job = True
-        while job is True:  # it had ended before it was seen
+        while job is True:  # the job had ended before it was seen
             two = start(d, ["--name", "two"], SHORT)
-            # It is granted nothing before it is admitted, and listed before that.
+            # The job is listed before it is admitted, but it is granted nothing until then.
             job = wait_for("the job", lambda: next((j for j in d.jobs() if j["persistent_bytes"]),
                                                    two.poll() is not None))
             equal(finish(two)[0], 0, "exit status")
@@ -255,7 +255,7 @@ def test_needs_are_remembered():
         wait_for("the file", lambda: os.path.exists(d.run_dir + "/profiles"))
 
 
-# ---- directing -----------------------------------------------------------------------------------
+# ---- controlling jobs ----------------------------------------------------------------------------
 
 def progress(daemon, job):
     def iterations():
@@ -271,7 +271,8 @@ def test_pause_and_resume():
         job = the_job(d, "p")
         wait_for("it has iterations", lambda: progress(d, job) > 0)
         d.ctl("job", "pause", str(job["id"]))
-        wait_for("it stands", lambda: the_job(d, "p", "paused")["turn"] == 0)  # the iteration that was running
+        # the iteration that was running has ended
+        wait_for("it stands", lambda: the_job(d, "p", "paused")["turn"] == 0)
         equal(progress(d, job), 0, "iterations while paused")
         equal(d.ctl_json("job", "show", str(job["id"]))["job"]["state"], "paused", "state")
         d.ctl("job", "resume", str(job["id"]))
@@ -311,7 +312,7 @@ def test_a_job_that_is_killed_while_it_waits_was_refused():
 
 
 def test_jobs_are_told_that_salusd_was_stopped():
-    """The one that waits is refused by that, and the one that runs is not."""
+    """Stopping salusd refuses the waiting job, but not the running one."""
     with Daemon("--device-memory", "1GiB") as d:
         first, second, _ = one_runs_and_one_waits(d)
         d.process.send_signal(signal.SIGTERM)
@@ -398,7 +399,7 @@ def test_the_policy_outlives_the_worker_and_sighup_takes_what_changed():
 
 
 def test_nobody_may_not():
-    """Where the socket is opened to all, setting is still root's and the daemon's user's."""
+    """Even if the socket is open to all, only root and the daemon's user may change settings."""
     if os.geteuid() != 0:
         print("    skipped: needs root to become somebody else")
         return
@@ -414,7 +415,7 @@ def test_nobody_may_not():
                                             "salusctl(1)\n"), "refusal")
 
 
-# ---- looking -------------------------------------------------------------------------------------
+# ---- showing jobs --------------------------------------------------------------------------------
 
 def test_a_recording_is_a_workload_for_the_simulator():
     with Daemon() as d:
@@ -422,7 +423,7 @@ def test_a_recording_is_a_workload_for_the_simulator():
         recorder = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "record", "--until-idle", path],
                                     stderr=subprocess.PIPE, text=True)
         wait_for("it records", lambda: os.path.exists(path))
-        hold = start(d, ["--name", "hold"], LONG)  # somebody is there all the time
+        hold = start(d, ["--name", "hold"], LONG)  # a job that runs all the time
         the_job(d, "hold")
         for p in [start(d, ["--name", n, "--weight", w], SHORT) for n, w in (("a", "1"), ("b", "2"))]:
             equal(finish(p)[0], 0, "exit status")
@@ -442,8 +443,8 @@ def test_a_recording_is_a_workload_for_the_simulator():
 
 
 def demand_of(d, host_us):
-    """What the daemon says of a job that takes 20 ms of the device in an iteration and 180 ms of its host: thousandths of the
-    device, of all time and of the time from an iteration's first operation on."""
+    """Returns the daemon's figures for a job with 20 ms of device time and 180 ms of host time per iteration:
+    thousandths of the device, over all time and over the time from an iteration's first operation on."""
     name = f"paced{host_us}".replace("-", "-before-")
     p = start(d, ["--name", name, "--device-mode=null"], ["env", "SALUS_MARK=1", program("paced"), "1", "12", "20000", str(host_us), "2", "2"])
     equal(finish(p)[0], 0, "exit status")
@@ -456,7 +457,7 @@ def demand_of(d, host_us):
 
 
 def test_the_demand_is_of_all_time():
-    """Whether the host works before an iteration's first operation or behind its last one, it leaves the device idle."""
+    """Host time leaves the device idle, whether before an iteration's first operation or after its last one."""
     with Daemon() as d:
         before, behind = demand_of(d, -180000), demand_of(d, 180000)
         equal((before[0] < 200, behind[0] < 200), (True, True), f"a tenth, by {before} and {behind}")
@@ -464,7 +465,7 @@ def test_the_demand_is_of_all_time():
 
 
 def test_a_recording_of_kernels_is_a_workload_of_them():
-    """With each job's own kernels, in the simulator as long as they really took."""
+    """The workload has each job's own kernels, and the simulator takes about as long as the real run."""
     trainer = [program("trainer"), "40", "2", "4", "8"]
     with Daemon("--device-memory", "256MiB") as d:
         path = d.run_dir + "/recorded"
@@ -489,7 +490,7 @@ def test_a_recording_of_kernels_is_a_workload_of_them():
 
 
 def recorded_server(d, number):
-    """The text of a recording of a server, whose requests begin with a copy."""
+    """Returns the text of a recording of a server whose requests begin with a copy."""
     path = f"{d.run_dir}/served{number}"
     recorder = subprocess.Popen([tool("salusctl"), "--run-dir", d.run_dir, "record", "--kernels", "--until-idle", path],
                                 stderr=subprocess.PIPE, text=True)
@@ -502,11 +503,11 @@ def recorded_server(d, number):
 
 
 def test_a_recorded_request_begins_with_its_copy_and_ends_with_the_other():
-    """The sleep is between requests: nothing of the host's is in front of the copy in, or behind the copy out."""
+    """The sleep is between requests: the recording has no host time before the copy in or after the copy out."""
     request = (r"^kernels name=job\d+\nc .*\n((w|h \S+)\n)*(k .*\n((w|h \S+)\n)*){6}c .*\n"
                r"job .* kernels=job\d+ think=\S+ hint=none$")
     with Daemon() as d:
-        for i in range(5):  # again where it had no processor for as long as it pauses
+        for i in range(5):  # repeated: on a busy machine, the server may get no processor for as long as its own pause
             text = recorded_server(d, i)
             if re.search(request, text, re.M):
                 break
@@ -520,7 +521,7 @@ def test_top_shows_what_two_jobs_get():
         jobs = [start(d, [*need, "--name", n, "--weight", w], LONG) for n, w in (("one", "1"), ("three", "3"))]
         for name in ("one", "three"):
             wait_for("it iterates", lambda: the_job(d, name)["iterations"] > 3)
-        for seconds in (3, 6, 12, 24, 48):  # where others use the processors, turns are long, and jobs late for them
+        for seconds in (3, 6, 12, 24, 48):  # on a busy machine turns are long, and jobs come late for them
             shown = json.loads(d.ctl("top", "--json", "-n", "1", "-w", str(seconds)).stdout)
             by_name = {j["name"]: j for j in shown["jobs"]}
             equal({n: j["entitled"] for n, j in by_name.items()}, {"one": 0.25, "three": 0.75}, "entitled")

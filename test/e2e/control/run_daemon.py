@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""salusd and salusctl as processes: options, signals, systemd's protocol, permissions, `run`.
+"""Tests salusd and salusctl as processes: options, signals, systemd's protocol, permissions, `run`.
 
     test/e2e/control/run_daemon.py [NAME-PART...]
 
@@ -45,7 +45,7 @@ def scratch(text):
 
 
 def alive(pid):
-    """False for a zombie too: its reaper takes its own time."""
+    """Returns False for a zombie too: its parent may reap it late."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             return f.read().rsplit(")", 1)[1].split()[0] != "Z"
@@ -116,7 +116,7 @@ def test_a_missing_driver_is_named():
 
 
 def test_check_config_looks_at_the_machine():
-    """All of it passed, and then no worker ever got ready."""
+    """Checks settings that are well formed, but with which no worker could start on this machine."""
     path = scratch(f"[broker]\nworker = {BUILD}\nprofiles = /nonexistent/profiles\n"
                    "[gpu]\ndevice_memory = 64TiB\n")
     r = salusd("--config", path, "--check-config", "--run-dir", path)
@@ -189,7 +189,7 @@ def test_sighup():
 
 
 def unit(name):
-    """The lines of a unit, those of one key together; paths are those of the build."""
+    """Returns the lines of a unit, grouped by key, with the paths of the build."""
     keys = {}
     with open(os.path.join(ROOT, "config", name)) as f:
         for line in f:
@@ -200,7 +200,7 @@ def unit(name):
 
 
 def test_a_reload_of_a_broken_file_fails():
-    """The unit's own commands, one after the other, as systemd runs them: until one fails."""
+    """Runs the unit's own commands one after the other, as systemd does: until one fails."""
     path = scratch("[broker]\nmax_jobs = 5\n")
 
     def reload(d, text):
@@ -242,7 +242,7 @@ def test_systemd_is_told():
         try:
             with Daemon() as d:
                 told = set()
-                while len(told) < 2:  # how often of the dog before it is ready, is its worker's affair
+                while len(told) < 2:  # the worker decides how often WATCHDOG=1 comes before READY=1
                     told.add(s.recv(64))
                 equal(told, {b"READY=1\nSTATUS=jobs are served", b"WATCHDOG=1"}, "told at the start")
                 d.process.terminate()
@@ -252,10 +252,10 @@ def test_systemd_is_told():
             del os.environ["NOTIFY_SOCKET"], os.environ["WATCHDOG_USEC"]
 
 
-# ---- ready, and given up -------------------------------------------------------------------------
+# ---- ready, and failed for good ------------------------------------------------------------------
 
 def wrapper(dir, script):
-    """A worker that runs `script` and then becomes the real one."""
+    """Writes a worker that runs `script` and then executes the real one."""
     path = os.path.join(dir, "worker")
     with open(path, "w") as f:
         f.write(f"#!/bin/sh\ncd {dir}\n{script}\nexec {tool('salus-gpu')} \"$@\"\n")
@@ -268,7 +268,7 @@ def state(d):
 
 
 def test_ready_means_that_a_job_would_be_served():
-    """Systemd hears of it then, whatever happens before; until then `status` exits with 8."""
+    """READY=1 comes when a job would be served, and not before; until then `status` exits with 8."""
     with tempfile.TemporaryDirectory() as dir:
         s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         s.bind(dir + "/notify")
@@ -294,7 +294,7 @@ def test_ready_means_that_a_job_would_be_served():
                   "status")
             p.send_signal(signal.SIGHUP)
             wait_for("it is reloaded", lambda: "event=reloaded" in open(dir + "/log").read())
-            equal(ctl("status").returncode, 8, "status")  # and so the signal has been dealt with
+            equal(ctl("status").returncode, 8, "status")  # the answer shows that the signal has been handled
             equal(told(), [], "told")
             open(dir + "/go", "w").close()
             s.settimeout(PATIENCE)
@@ -340,7 +340,7 @@ def test_a_worker_that_was_given_up_is_tried_again_when_told():
 
 
 def test_the_next_worker_shows_jobs_the_same_gpu():
-    """What the first chose by itself, the second is told."""
+    """The next worker gets as options the values that the first one chose by itself."""
     with tempfile.TemporaryDirectory() as dir:
         with Daemon("--worker", wrapper(dir, 'echo "$@" >>args')) as d:
             first = d.ctl_json("gpu", "list")["gpus"][0]["memory_bytes"]
@@ -377,7 +377,7 @@ def test_the_worker_comes_back_fast():
 
 
 def test_a_stopped_broker_does_not_blame_its_worker():
-    for _ in range(5):  # again where the worker, which has to speak each second, was late itself
+    for _ in range(5):  # repeated: the worker, which must report each second, may have been late itself
         with Daemon("--worker-timeout", "2s") as d:
             wait_for("it is ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
             worker = d.worker_pid()
@@ -409,14 +409,14 @@ def test_running_out_of_descriptors_passes():
 # ---- salusctl ------------------------------------------------------------------------------------
 
 def test_who_may_do_what():
-    """Anybody may connect as a job; the control socket is its group's."""
+    """Any user may connect as a job; only members of its group may use the control socket."""
     if os.geteuid() != 0:
         print("    skipped: needs root to become somebody else")
         return
     nobody = pwd.getpwnam("nobody")
 
     def connects(path):
-        """Whether `nobody` may: in a child, which cannot become root again."""
+        """Returns whether the user `nobody` may connect; tried in a child, which cannot become root again."""
         pid = os.fork()
         if pid == 0:
             os.setgroups([])
@@ -470,11 +470,11 @@ def daemons_in(run_dir):
 def test_private_daemon_lives_as_long_as_the_command():
     p = private_run("sh", "-c", "echo $SALUS_RUN_DIR; read line")
     out = p.stdout.readline().strip()
-    # A worker that is being started has its parent's command line until it executes its own.
+    # A worker that is starting has its parent's command line until exec().
     wait_for("one daemon", lambda: len(daemons_in(out)) == 1)
     equal(os.stat(out).st_mode & 0o777, 0o700, "mode of its directory")
     p.terminate()
-    p.wait(PATIENCE) # before its standard input closes, which would end the command as well
+    p.wait(PATIENCE) # waits before its standard input closes, which would end the command as well
     p.communicate()
     equal(p.returncode, -signal.SIGTERM, "exit status")
     equal(daemons_in(out), [], "daemons left")
@@ -502,7 +502,7 @@ def test_a_private_run_begins_when_a_job_would_be_served():
 
 
 def test_what_was_killed_is_swept_up_by_the_next_run():
-    """And nothing else: not what another run uses, not what is none of ours."""
+    """Only the directory of the killed run is removed: not that of another live run, nor any that is not ours."""
     with tempfile.TemporaryDirectory() as base:
         def run():
             p = private_run("sh", "-c", "echo $SALUS_RUN_DIR; exec sleep 300", base=base)
@@ -511,20 +511,21 @@ def test_what_was_killed_is_swept_up_by_the_next_run():
         dead, dead_dir = run()
         live, live_dir = run()
         daemon = wait_for("its daemon", lambda: len(found := daemons_in(dead_dir)) == 1 and found)[0]
-        os.mkdir(base + "/salus-aaaaaa", 0o700)                 # without the marker
-        os.mkdir(base + "/salus-bbbbbbb", 0o700)                # another name
+        os.mkdir(base + "/salus-aaaaaa", 0o700)                 # without the marker file
+        os.mkdir(base + "/salus-bbbbbbb", 0o700)                # another name pattern
         open(base + "/salus-bbbbbbb/salusd.lock", "w").close()
-        os.mkdir(base + "/salus-cccccc", 0o755)                 # others may use it
+        os.mkdir(base + "/salus-cccccc", 0o755)                 # open to other users
         open(base + "/salus-cccccc/salusd.lock", "w").close()
         os.symlink("salus-bbbbbbb", base + "/salus-dddddd")
         foreign = {"salus-aaaaaa", "salus-bbbbbbb", "salus-cccccc", "salus-dddddd"}
-        os.kill(daemon, signal.SIGSTOP)                         # it must not see the other's end
+        # stopped, so that the daemon does not notice salusctl's end
+        os.kill(daemon, signal.SIGSTOP)
         dead.kill()
         os.kill(daemon, signal.SIGKILL)
         dead.communicate()
         wait_for("nobody is left", lambda: not daemons_in(dead_dir))
         equal(set(os.listdir(base)), foreign | {os.path.basename(d) for d in (dead_dir, live_dir)}, "before")
-        # The dead daemon's worker holds the directory until it has ended too.
+        # The dead daemon's worker keeps the directory in use until it has ended too.
         wait_for("it is swept up", lambda: private_run("true", base=base).communicate() and
                  set(os.listdir(base)) == foreign | {os.path.basename(live_dir)})
         equal(os.path.exists(live_dir + "/job.sock"), True, "the other run is served")
@@ -574,8 +575,8 @@ sys.exit(3)
 
 
 def test_the_history_tells_command_exit_and_who():
-    """Three runs of a script: one exits with a status, one is killed by a signal, one by salusctl; and one that only
-    looks whether there is a GPU is no job at any time."""
+    """Three runs of a script: one exits with a status, one is killed by a signal, one by salusctl. A command that only
+    looks whether there is a GPU never becomes a job."""
     with tempfile.TemporaryDirectory() as dir, Daemon() as d:
         script = dir + "/looker.py"
         with open(script, "w") as f:
@@ -624,13 +625,13 @@ def launch(d, launches):
 
 
 def profiles(d, *options):
-    """By name; without their places in the list, which after a restart are in the order of use."""
+    """Returns the profiles by name, without their places in the list, which after a restart are in the order of use."""
     return {p["name"]: {k: v for k, v in p.items() if k != "number"}
             for p in d.ctl_json("profile", "list", *options)["profiles"]}
 
 
 def learned(d, launches):
-    """Once both kernels have so many samples."""
+    """Waits until both kernels have this many samples."""
     wait_for(f"{launches} samples", lambda: (p := profiles(d)).keys() >= {"mix", "copy"}
              and all(p[k]["count"] == launches for k in ("mix", "copy")))
     return profiles(d)
@@ -667,7 +668,7 @@ def test_profiles_survive_the_worker_and_the_daemon():
 
 
 def samples_written(path):
-    """By name: how many samples the store's file has of a kernel."""
+    """Returns, by name, the number of samples that the store's file has of a kernel."""
     if not os.path.exists(path):
         return {}
     with open(path) as f:
@@ -679,7 +680,7 @@ def test_a_killed_daemon_keeps_what_was_written():
     with Daemon() as d:
         launch(d, 2)
         before = learned(d, 2)
-        # It may be written in between as well.
+        # The store may also write the file in between.
         wait_for("all of it is in the file", lambda: samples_written(d.run_dir + "/kernels") == {"mix": 2, "copy": 2})
         d.process.kill()
         d.process.wait()
@@ -754,10 +755,10 @@ def test_an_imported_table_changes_the_class_of_a_running_jobs_kernel():
         equal(p.returncode, 0, "the job's end")
 
 
-# ---- what does not end ---------------------------------------------------------------------------
+# ---- endless kernels -----------------------------------------------------------------------------
 
 def test_an_endless_kernel_has_a_name_an_age_and_those_who_wait():
-    """It showed as BUSY 4 us, and who waited behind it was not told for what."""
+    """An endless kernel shows its name and its age, and a job that waits behind it shows the reason."""
     def job(d, name):
         return next((j for j in d.ctl_json("job", "list")["jobs"] if j["name"] == name), None)
 
@@ -796,7 +797,7 @@ def test_an_endless_kernel_has_a_name_an_age_and_those_who_wait():
 
 # ---- frameworks ----------------------------------------------------------------------------------
 
-# As Triton does it: the program that its variable names compiles, and the driver loads what came out.
+# Compiles as Triton does: the program that Triton's variable names compiles, and the driver loads the result.
 TRITON = """
 import ctypes, os, subprocess, sys, tempfile
 ptxas = os.environ["TRITON_PTXAS_PATH"]
@@ -831,7 +832,7 @@ def test_what_triton_compiles_runs():
     contains(version.stdout, "release ", "XLA's ptxas")
 
 
-# A NVRTC that has compiled for a device, or for a virtual one, and a program that is linked with it.
+# A fake NVRTC that compiles for a device or a virtual one, and a program that links it.
 NVRTC = """
 #include <stddef.h>
 #include <string.h>
@@ -863,7 +864,7 @@ def test_who_asks_nvrtc_for_machine_code_gets_ptx():
     equal(said[1], "0 6 0 cubin\n0 0 0 cubin\n", "as it is")
 
 
-# A nvJitLink whose LTO-IR is what the PTX will be, and a program that links a kernel of it with a function in PTX.
+# A fake nvJitLink whose LTO-IR is the future PTX, and a program that links a kernel in it with a function in PTX.
 NVJITLINK = """
 #include <stdlib.h>
 #include <string.h>
@@ -934,7 +935,7 @@ def test_who_links_by_nvjitlink_gets_ptx():
 
 # ---- doctor --------------------------------------------------------------------------------------
 
-# Refused: code for a newer device, twice a call that is not supported. It goes on as if nothing were.
+# A program that is refused code for a newer device and, twice, an unsupported call. It ignores the errors.
 REFUSED = """
 import ctypes
 cuda = ctypes.CDLL("libcuda.so.1")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`salusctl run` as who starts a command sees it: signals, exit statuses, job control of a terminal, descriptors and
-what else a process inherits are as without it. Programs built with a sanitizer start, and so do those for which the
-user preloads libraries. Directories that are full or cannot be written are passed over.
+"""Tests that `salusctl run` is transparent: signals, exit statuses, job control of a terminal, descriptors and
+everything else that a process inherits are as without it. Programs built with a sanitizer start, and so do programs for
+which the user preloads libraries. Directories that are full or not writable are skipped.
 
     test/e2e/control/run_transparent.py [--list] [NAME-PART...]
 """
@@ -23,7 +23,8 @@ from harness import BUILD, PATIENCE, ROOT, Skipped, Soft, run_tests, tool, wait_
 from probe import NOT_TAKEN
 
 PROBE = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe.py")]
-STOPS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT}  # each drops those of the other kind
+# a stop signal discards a pending SIGCONT, and SIGCONT discards pending stop signals
+STOPS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT}
 EVERY = [n for n in range(1, signal.SIGRTMAX + 1) if n not in NOT_TAKEN]
 
 
@@ -39,8 +40,8 @@ def environment(**more):
 
 @contextlib.contextmanager
 def launchers():
-    """The words before a command: with a daemon that there is, and with one of its own. Ends what a test that
-    failed has left."""
+    """Yields the words before a command: for an existing daemon, and for a private one. Ends every process that a
+    failed test has left."""
     with Soft() as d:
         try:
             yield {"daemon": [tool("salusctl"), "--run-dir", d.run_dir, "run", "-q", "--"],
@@ -68,7 +69,7 @@ def pid_of(process):
 
 
 def taken(process):
-    """The next signal that the command took: number and code."""
+    """Returns the number and code of the next signal that the command took."""
     line = process.stdout.readline()
     if not line:
         raise AssertionError(f"the command ended: {process.wait()}")
@@ -83,7 +84,8 @@ def finish(process, *want):
 # ---- signals -------------------------------------------------------------------------------------
 
 def sent_comes_once(send, numbers):
-    """The command has each signal that send(pid, number) sends once. SIGUSR2 to salusctl alone ends the series."""
+    """The command gets each signal exactly once that send(pid, number) sends. SIGUSR2 to salusctl alone ends the
+    series."""
     with launchers() as ways:
         for name, launcher in ways.items():
             p = start([*launcher, *PROBE, "signals"], process_group=0)
@@ -101,7 +103,8 @@ def test_every_signal_is_passed_on_once():
 
 
 def test_a_signal_for_the_whole_group_comes_once():
-    """As from a shell's `kill %1` or a notebook's interrupt: the command has it from the sender."""
+    """A signal for the whole process group, as from a shell's `kill %1` or a notebook's interrupt: the command gets it
+    from the sender only."""
     sent_comes_once(os.killpg, [n for n in EVERY if n not in STOPS | {signal.SIGUSR2}])
 
 
@@ -132,7 +135,7 @@ def test_exit_statuses_are_the_commands():
 
 
 def test_the_caller_ignores_its_children():
-    """Then nobody is told of a child's end, but by who restores that for himself."""
+    """With SIGCHLD ignored no parent learns of its child's end, unless it resets the signal for itself."""
     def ignore():
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
@@ -185,7 +188,7 @@ class Terminal:
         self.until("ready> ")
 
     def until(self, pattern):
-        """What came up to this regular expression."""
+        """Reads until the output matches this regular expression; returns the output."""
         while not (found := re.search(pattern, self.text)):
             if not select.select([self.fd], [], [], PATIENCE)[0]:
                 raise AssertionError(f"the terminal never shows {pattern!r} behind {self.text!r}")
@@ -207,7 +210,7 @@ def test_job_control_of_a_terminal():
             t = Terminal()
             t.type(" ".join([*launcher, *PROBE, "signals"]) + "\n")
             t.until(r"pid \d+")
-            t.type("\x03")  # the terminal sends it to the whole group
+            t.type("\x03")  # the terminal sends the signal to the whole group
             t.until(r"2 128\r\n")
             t.type("\x1c")
             equal("2 128" in t.until(r"3 128\r\n"), False, f"{name}: ^C came again")
@@ -218,7 +221,7 @@ def test_job_control_of_a_terminal():
             t.type("echo status=$?\n")
             t.until("status=0\r\n")
             t.until("ready> ")
-            # One that leaves ^Z as it is: the shell must see that its job stands, and continue it.
+            # A command with the default action for ^Z: the shell must see its job as stopped, and continue it.
             t.type(" ".join([*launcher, "sh", "-c", "'echo be''gun; read x; echo got $x; exit 5'"]) + "\n")
             t.until("begun\r\n")
             t.type("\x1a")
@@ -235,7 +238,7 @@ def test_job_control_of_a_terminal():
 
 
 def is_pending(pid, number=signal.SIGCHLD):
-    """A signal was sent to the process, which has not taken it yet."""
+    """Returns True while the process has been sent the signal and has not taken it."""
     with open(f"/proc/{pid}/status") as f:
         masks = [line.split()[1] for line in f if line.startswith(("SigPnd", "ShdPnd"))]
     return any(int(mask, 16) >> (number - 1) & 1 for mask in masks)
@@ -255,7 +258,7 @@ def test_a_stop_and_a_continuation_for_salusctl_alone():
             wait_for(f"{name}: both stand", lambda: (state(child), state(p.pid)) == ("T", "T"))
             os.kill(p.pid, signal.SIGCONT)
             wait_for(f"{name}: both go on", lambda: "T" not in (state(child), state(p.pid)))
-            for _ in range(20):  # by who knows nothing of salusctl, and goes on without it
+            for _ in range(20):  # stopped and continued by another process that does not know of salusctl
                 os.kill(child, signal.SIGSTOP)
                 wait_for(f"{name}: salusctl has heard", lambda: state(child) == "T" and not is_pending(p.pid))
                 os.kill(child, signal.SIGCONT)
@@ -263,7 +266,7 @@ def test_a_stop_and_a_continuation_for_salusctl_alone():
             finish(p, -signal.SIGTERM)
 
 
-# ---- what is inherited ---------------------------------------------------------------------------
+# ---- inheritance ---------------------------------------------------------------------------------
 
 def test_a_command_inherits_what_its_caller_has():
     def prepare():
@@ -278,7 +281,7 @@ def test_a_command_inherits_what_its_caller_has():
         os.environ["PROBE_GROUP"] = str(os.getpgrp())
 
     def facts(launcher):
-        # The group is known only once it is made: a shell tells it.
+        # The group exists only after the start, so a shell passes it on.
         command = ["sh", "-c", 'PROBE_GROUP=$$; PROBE_SESSION=$(ps -o sid= -p $$); export PROBE_GROUP PROBE_SESSION; exec "$@"',
                    "sh", *launcher, *PROBE, "facts"]
         done = subprocess.run(command, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
@@ -294,7 +297,7 @@ def test_a_command_inherits_what_its_caller_has():
 
 
 def test_a_pipe_ends_when_the_command_closes_it():
-    """Though neither salusctl nor a daemon of its own has ended."""
+    """The pipe ends although neither salusctl nor its private daemon has ended."""
     with launchers() as ways:
         for name, launcher in ways.items():
             reader, writer = os.pipe()
@@ -319,7 +322,7 @@ def test_a_pipe_ends_when_the_command_closes_it():
                 p.stdin.close()
 
 
-# ---- sanitizers, and libraries of the user's own -------------------------------------------------
+# ---- sanitizers, and preloaded libraries of the user -------------------------------------------
 
 SANITIZED = 7  # exit status of sanitized.c
 
@@ -338,7 +341,7 @@ def expect_sanitized(command, what, **env):
 
 
 def sanitized_run(compiler, *sanitizers):
-    """As often as chance has a say: programs lie elsewhere each time."""
+    """Runs several times, since addresses are random in each run."""
     with tempfile.TemporaryDirectory() as folder, launchers() as ways:
         for sanitizer in sanitizers:
             program = build_sanitized(folder, compiler, "-fsanitize=" + sanitizer)
@@ -358,7 +361,7 @@ def test_programs_with_a_sanitizer_of_clang():
 
 
 def test_two_programs_with_a_sanitizer_at_a_time():
-    """Few addresses are theirs, and each has its own of them."""
+    """Sanitizer programs can use only a small address range, and each of the two must get its own part of it."""
     with tempfile.TemporaryDirectory() as folder, launchers() as ways:
         program = build_sanitized(folder, "gcc", "-fsanitize=thread")
         both = [start([*ways["daemon"], program, "wait"], stderr=subprocess.STDOUT, stdin=subprocess.PIPE) for _ in range(2)]
@@ -369,7 +372,7 @@ def test_two_programs_with_a_sanitizer_at_a_time():
 
 
 def test_a_program_with_asan_is_not_the_command_itself():
-    """A test's script, which may set the sanitizer's options itself."""
+    """The sanitizer program is a child of a script, which may set the sanitizer's options itself."""
     with tempfile.TemporaryDirectory() as folder, launchers() as ways:
         program = build_sanitized(folder, "gcc", "-fsanitize=address")
         for name, launcher in ways.items():
@@ -402,7 +405,7 @@ INITIALISES = "import ctypes; print(ctypes.CDLL(None).cuInit(0), flush=True)"
 
 
 def test_libraries_that_the_user_preloads_come_first():
-    """A tool that wraps a function of the driver's is asked, and finds ours behind it."""
+    """A preloaded tool that wraps a driver function is called first, and finds our function behind its own."""
     with tempfile.TemporaryDirectory() as folder, launchers() as ways:
         with open(os.path.join(folder, "tool.c"), "w") as f:
             f.write(PRELOADED)
@@ -415,7 +418,7 @@ def test_libraries_that_the_user_preloads_come_first():
 
 
 def test_the_runtime_of_asan_preloaded_for_an_interpreter():
-    """For an extension of Python's that was built with it."""
+    """An interpreter with libasan preloaded, as an extension built with ASan needs."""
     asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], text=True, stdout=subprocess.PIPE).stdout.strip()
     with launchers() as ways:
         for name, launcher in ways.items():
@@ -424,10 +427,10 @@ def test_the_runtime_of_asan_preloaded_for_an_interpreter():
             equal((done.stdout, done.returncode), ("0\n", 0), f"{name}: {done.stderr}")
 
 
-# ---- directories that cannot be written ----------------------------------------------------------
+# ---- directories that are not writable -----------------------------------------------------------
 
 def in_namespace(script, **env):
-    """A shell script with mounts of its own."""
+    """Runs a shell script with private mounts."""
     command = ["unshare", *([] if os.geteuid() == 0 else ["-r"]), "-m"]
     if subprocess.run([*command, "mount", "-t", "tmpfs", "none", "/mnt"], stderr=subprocess.DEVNULL).returncode:
         raise Skipped("nothing can be mounted here")

@@ -4,10 +4,9 @@
 
     test/e2e/faults/run_chaos.py [--kills N] [--jobs N] [--seed N] [--worker PROGRAM]
 
-What must hold, whatever is killed and when: no job ever sees a wrong result with success; a job sees
-an error only when the cause was meant for it; nobody hangs; and afterwards nothing is left, neither
-processes, descriptors, device memory, lanes nor files. The seed is printed. Exit status: 0, or 1 and
-what was seen.
+Invariants, whatever is killed and when: no job sees a wrong result with success; a job sees an error only if one was
+caused for it; no process hangs; and afterwards no processes, descriptors, device memory, lanes or files are left. The
+seed is printed. Exit status: 0, or 1 with a report.
 """
 import argparse
 import collections
@@ -27,12 +26,12 @@ from verifying import Failed, Job, where
 PR_SET_CHILD_SUBREAPER = 36
 LANE_POLICIES = ["fair", "fifo", "pack", "srtf"]
 KERNEL_POLICIES = ["streams", "temporal", "ticktock", "reef", "orion", "slack"]
-QUIET_EVERY = 60  # kills between two looks at what is left over
+QUIET_EVERY = 60  # kills between two checks for leftovers
 REPORT_S = 10
 
 
 def descriptors(pid):
-    """The open descriptors of a process, without those that reading them opens."""
+    """Returns the open descriptors of a process, without those that reading them opens."""
     found = collections.Counter()
     folder = f"/proc/{pid}/fd"
     for fd in os.listdir(folder):
@@ -44,7 +43,7 @@ def descriptors(pid):
 
 
 def children(own):
-    """Processes that are ours, with those whose parents died: we are their subreaper. `own` are reaped by others."""
+    """Returns our processes, including those whose parents died: we are their subreaper. `own` are reaped elsewhere."""
     with open(f"/proc/self/task/{os.getpid()}/children") as f:
         found = {int(pid) for pid in f.read().split()}
     return {pid for pid in found if pid in own or os.waitpid(pid, os.WNOHANG) == (0, 0)}
@@ -66,23 +65,24 @@ class Chaos:
         self.options = list(self.daemon.options)
         self.tmp = os.path.join(self.daemon.run_dir, "tmp")
         os.mkdir(self.tmp)
-        os.environ["TMPDIR"] = self.tmp  # whatever is made there is found there
+        os.environ["TMPDIR"] = self.tmp  # temporary files are made here, where leftovers are found
         self.shm = set(os.listdir("/dev/shm"))
         self.jobs, self.started = [], 0
         self.count, self.ends, self.rounds, self.hit = collections.Counter(), collections.Counter(), 0, 0
         self.said = time.monotonic()
-        self.settled = None  # descriptors of brokers and workers when nobody is there, at the least
+        self.settled = None  # least number of descriptors of brokers and workers without jobs
 
     # ---- jobs
 
     def fill(self):
         while len(self.jobs) < self.args.jobs:
             self.started += 1
-            does = ("load", "0") if self.started % 3 == 0 else ()  # so that many are hit in mid-load
+            # every third job loads modules, so that many are hit during a load
+            does = ("load", "0") if self.started % 3 == 0 else ()
             self.jobs.append(Job(self.daemon, self.started, 1 + self.started % 2, does))
 
     def reap(self):
-        """Judges those that ended, and those that should have."""
+        """Judges jobs that ended, and jobs that should have ended."""
         for job in [j for j in self.jobs if j.process.poll() is not None]:
             self.jobs.remove(job)
             how = job.verdict()
@@ -102,7 +102,7 @@ class Chaos:
             if pids is None or job.pid in pids:
                 job.causes.append(cause)
 
-    # ---- what is done to them
+    # ---- faults
 
     def victim(self):
         return self.random.choice(self.jobs)
@@ -111,7 +111,7 @@ class Chaos:
         return wait_for("there is a worker", self.daemon.worker_pid)
 
     def signal(self, pid, sig):
-        """One that is gone already ended of what was done to it before."""
+        """Sends a signal. A process that has gone already ended by an earlier fault."""
         try:
             os.kill(pid, sig)
         except ProcessLookupError:
@@ -137,7 +137,7 @@ class Chaos:
 
     def do_worker_kill(self):
         self.blame("worker")
-        # Not SIGSEGV, which a sanitizer would take for a fault of the worker's own.
+        # Not SIGSEGV, which a sanitizer would take for the worker's own error.
         self.signal(self.worker(),
                     self.random.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGABRT]))
 
@@ -147,7 +147,7 @@ class Chaos:
         self.kill_broker(signal.SIGKILL, "both")
 
     def do_broker_kill_beside_a_stopped_worker(self):
-        """The connections close while what was sent is still unread."""
+        """The connections close while sent messages are still unread."""
         worker = self.worker()
         self.signal(worker, signal.SIGSTOP)
         time.sleep(self.random.uniform(0, 0.05))
@@ -167,7 +167,7 @@ class Chaos:
             return
         job = self.random.choice(listed)
         self.blame("job kill", {job["pid"]})
-        self.daemon.ctl("job", "kill", str(job["id"]), check=False)  # it may have ended meanwhile
+        self.daemon.ctl("job", "kill", str(job["id"]), check=False)  # the job may have ended meanwhile
 
     def pause(self, pid):
         self.signal(pid, signal.SIGSTOP)
@@ -184,15 +184,16 @@ class Chaos:
         self.pause(self.victim().pid)
 
     def await_another(self, since):
-        """The jobs, which are at work, are how a worker learns that its driver is gone. One that had begun before that ends as well,
-        be it after the jobs that were there: another is one that came to the driver since."""
+        """Waits for a new worker. A worker learns from its busy jobs that its driver is gone. A worker that was
+        starting then ends as well, perhaps after those jobs; the new one is one that connected to the driver since."""
         def there():
             worker = self.daemon.worker_pid()
             return any(job["pid"] == worker and job["since_seconds"] > since for job in self.daemon.below.jobs())
         wait_for("there is another worker", there)
 
     def do_below_worker_kill(self):
-        """What a worker takes for its GPU: the context is lost, and the worker with it."""
+        """Kills the worker below, which is the GPU of the worker above: the context is lost, and with it the worker
+        above."""
         below = wait_for("there is a worker below", self.daemon.below.worker_pid)
         self.blame("below")
         self.signal(below, signal.SIGKILL)
@@ -200,7 +201,7 @@ class Chaos:
         self.await_another(since)
 
     def do_below_broker_kill(self):
-        """The driver and its GPU are gone for a while."""
+        """Kills the driver and its GPU for a while."""
         below = self.daemon.below
         self.blame("below")
         below.process.kill()
@@ -216,17 +217,17 @@ class Chaos:
     if NESTED:
         KINDS.update(below_worker_kill=2, below_broker_kill=1)
 
-    # ---- what is left
+    # ---- leftovers
 
     def daemons(self):
         return [d for d in (self.daemon, self.daemon.below) if d and d.running()]
 
     def own(self):
-        """Processes that we started: they are waited for where they end."""
+        """Returns the processes that we started; each is waited for where it ends."""
         return {d.process.pid for d in self.daemons()}
 
     def boot(self):
-        """Again in the same run directory, with other policies."""
+        """Starts again in the same run directory, with other policies."""
         choice = ["--lane-policy", self.random.choice(LANE_POLICIES),
                   "--kernel-policy", self.random.choice(KERNEL_POLICIES)]
         self.daemon.options = self.options + choice
@@ -234,18 +235,18 @@ class Chaos:
         wait_for("the worker is ready", lambda: self.daemon.ctl_json("gpu", "list")["gpus"][0]["memory_bytes"] > 0)
 
     def look(self):
-        """The open descriptors of each daemon and its worker."""
+        """Returns the open descriptors of each daemon and its worker."""
         found = []
         for d in self.daemons():
             both = [descriptors(d.process.pid), descriptors(wait_for("there is a worker", d.worker_pid))]
-            if self.daemon.below:  # chunks that were ever made are kept by descriptors: through nesting by sockets
+            if self.daemon.below:  # descriptors keep every chunk that was made; nested ones are held through sockets
                 for one in both:
                     del one["socket:[N]"]
             found += both
         return found
 
     def settle(self):
-        """What is open at all times while nobody is there: a connection that just ended may still be."""
+        """Records the descriptors that are open without jobs; a connection that just ended may still be open."""
         self.settled = self.look()
         for _ in range(20):
             time.sleep(0.05)
@@ -255,7 +256,7 @@ class Chaos:
         return [now - least for now, least in zip(self.look(), self.settled)]
 
     def check_quiet(self):
-        """Nobody is there: nothing of them may be."""
+        """Without jobs, nothing of the jobs may be left."""
         self.end_jobs()
         try:
             wait_for("all jobs have left", lambda: not self.daemon.jobs())
@@ -271,7 +272,7 @@ class Chaos:
                          f"more descriptors than at first {self.more()}\nchildren {left}") from None
 
     def check_gone(self, files):
-        """The daemon ended in order: its run directory is as one that served nobody leaves it."""
+        """After the daemon's orderly end, its run directory is as that of a daemon that served no job."""
         status = self.daemon.process.wait(PATIENCE)
         if status:
             raise Failed(f"salusd ended with status {status}")
@@ -304,13 +305,13 @@ class Chaos:
             self.say()
 
     def run(self):
-        """One daemon that serves nobody first, for what an orderly end leaves."""
+        """First runs a daemon without jobs, to see what an orderly end leaves."""
         with self.daemon:
             self.daemon.process.terminate()
             self.daemon.process.wait(PATIENCE)
             files = set(os.listdir(self.daemon.run_dir)) | {"profiles", "kernels", "worker.events"}
             self.boot()
-            warm = Job(self.daemon, 0)  # some descriptors come with the first job and stay
+            warm = Job(self.daemon, 0)  # some descriptors open with the first job and stay
             wait_for("the first job is there", lambda: self.daemon.jobs() or warm.process.poll() is not None)
             self.jobs = [warm]
             self.end_jobs()
@@ -347,7 +348,7 @@ def main():
         for job in chaos.jobs:
             job.process.kill()
             job.process.wait()
-        for pid in children(set()):  # what a wrong worker leaves ends with its test
+        for pid in children(set()):  # leftovers of a wrong worker end with its test
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
     if not chaos.hit:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who breaks the context of a real GPU is named, and everybody else goes on: jobs at work beside one whose kernel makes an
-illegal access at some moment, again and again (ADR 0018, 0020); an assertion that fails says its text to its job. Nested, where kernels that were under way are done again.
+"""Tests that the job which breaks the context of a real GPU is named, and that all others continue. Jobs run beside one
+whose kernel makes an illegal access at some moment, again and again (ADR 0018, 0020). A failed assertion prints its
+text to its job. Nested; kernels in flight are repeated.
 
     test/e2e/faults/run_culprit.py [--list] [NAME-PART...]
 """
@@ -19,14 +20,14 @@ SEED = int(os.environ.get("SALUS_CULPRIT_SEED", "0")) or int(time.time())
 ILLEGAL_ADDRESS = 700
 ASSERT = 710
 SAID = "thread: [3,0,0] Assertion `p[threadIdx.x] == 0 && threadIdx.x < 3` failed."
-# What they launch reads nothing that it writes.
+# These programs' kernels read nothing that they write.
 BYSTANDERS = [("vecadd", "250"), ("matmul", "100")]
 JOBS = 7
 AFTER = re.compile(r"event=recovered .*after_ms=(\d+)")
 
 
 def solo():
-    """The output of each program alone."""
+    """Returns the output of each program alone."""
     with Nested() as d:
         return {b: d.run([program(b[0]), b[1]]).stdout for b in BYSTANDERS}
 
@@ -36,7 +37,7 @@ def at_work(d, count):
 
 
 def break_context(d):
-    """What the history says of who did it."""
+    """Breaks the context, and checks that the history names the culprit."""
     culprit = d.start([program("offender"), "oob"])
     culprit.communicate(timeout=PATIENCE)
     wait_for("it is in the history", lambda: any(e["pid"] == culprit.pid for e in ended(d)))
@@ -68,7 +69,7 @@ def test_who_broke_it_is_named_and_the_others_go_on():
 
 
 def test_a_failed_assertion_is_told_to_its_job():
-    """What it said is why it ended, and in the log as ever."""
+    """The assertion's text is the reason of the job's end, and is in the log as usual."""
     with Nested() as d:
         culprit = d.start([program("offender"), "assert"])
         _, err = culprit.communicate(timeout=PATIENCE)
@@ -82,7 +83,7 @@ def test_a_failed_assertion_is_told_to_its_job():
 
 
 def check(d, job, alone, i):
-    """It ended with its result."""
+    """The bystander ended with its result."""
     what, p = job
     out, err = p.communicate(timeout=PATIENCE)
     if p.returncode or out != alone[what]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every way in which a job's work ends early (docs/faults.md), each under load: six jobs verify their rounds;
-those that are meant get the error that the table says, and nobody a wrong result.
+"""Tests every way in which a job's work ends early (docs/faults.md), each under load. Six jobs verify their rounds; the
+affected ones get the error of the page's table, and none gets a wrong result.
 
     test/e2e/faults/run_ending.py [--list] [NAME-PART...]
 """
@@ -16,13 +16,13 @@ from harness import Daemon, program, run_tests, wait_for
 from verifying import Failed, Job
 
 JOBS = 6
-TIMES = 3  # each way that hits all of them
+TIMES = 3  # runs of each fault that hits all jobs
 SYS_PIDFD_GETFD = 438
 LOST, UNKNOWN, NO_MEMORY, FAR, TIMEOUT = 46, 999, 2, 700, 702
 
 
 def start(daemon, seeds=range(JOBS)):
-    """Jobs that are in the middle of their rounds."""
+    """Starts jobs, and waits until they are in the middle of their rounds."""
     jobs = [Job(daemon, seed) for seed in seeds]
     under_way(daemon, jobs)
     return jobs
@@ -35,7 +35,7 @@ def under_way(daemon, jobs):
 
 
 def all_end(jobs, cause, *codes):
-    """With one of these errors."""
+    """Checks that all jobs end with one of these errors."""
     for job in jobs:
         job.causes.append(cause)
     for job in jobs:
@@ -45,7 +45,7 @@ def all_end(jobs, cause, *codes):
 
 
 def all_finish(daemon, jobs):
-    """They noticed nothing, and leave nothing."""
+    """Checks that the jobs finish as if nothing happened, and leave nothing behind."""
     for job in jobs:
         job.ask()
     for job in jobs:
@@ -59,7 +59,7 @@ def id_of(daemon, job):
     return str(next(j["id"] for j in daemon.jobs() if j["pid"] == job.pid))
 
 
-# ---- everybody's end -------------------------------------------------------------------------------
+# ---- the end of all jobs ---------------------------------------------------------------------------
 
 def broker_ends(how):
     with Daemon() as d:
@@ -85,7 +85,7 @@ def test_broker_told_to_end_and_started_again():
 
 
 def worker_ends(how):
-    """Who would go on with the next one: run_recovery.py."""
+    """For jobs that cannot continue with the next worker; run_recovery.py tests those that can."""
     with Daemon("--recovery", "no") as d:
         for _ in range(TIMES):
             jobs = start(d)
@@ -104,7 +104,7 @@ def test_worker_aborts():
     worker_ends(signal.SIGABRT)
 
 
-# ---- one job's end ---------------------------------------------------------------------------------
+# ---- the end of one job ----------------------------------------------------------------------------
 
 def test_job_killed_by_an_operator():
     with Daemon() as d:
@@ -118,14 +118,14 @@ def test_job_killed_by_an_operator():
 
 
 def speak(pid):
-    """A byte on the job's socket to the broker, where nothing is ever said after the welcome."""
+    """Sends a byte on the job's socket to the broker, on which a job sends nothing after the welcome."""
     libc = ctypes.CDLL(None, use_errno=True)
     pidfd = os.pidfd_open(pid)
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
             is_socket = os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:")
         except FileNotFoundError:
-            continue  # the job has closed it meanwhile
+            continue  # the job has closed the socket meanwhile
         if is_socket:
             mine = libc.syscall(SYS_PIDFD_GETFD, pidfd, int(fd), 0)
             os.write(mine, b"x")
@@ -165,7 +165,7 @@ def test_kernel_runs_too_long():
 
 
 def test_kernels_run_too_long_in_the_middle_of_everything():
-    """So short a time that each job loses one of its kernels sooner or later, on any stream."""
+    """A limit so short that each job loses a kernel sooner or later, on any stream."""
     with Daemon("--kernel-timeout", "500us") as d:
         jobs = [Job(d, seed) for seed in range(JOBS)]
         time.sleep(2)
@@ -179,7 +179,7 @@ def test_kernels_run_too_long_in_the_middle_of_everything():
 
 
 def test_job_refused():
-    """A job that never fits, and a job that does not fit in time."""
+    """A job that never fits, and one that does not fit within the time limit."""
     with Daemon("--device-memory", "1GiB") as d:
         jobs = start(d)
         all_end([Job(d, 1, SALUS_PERSISTENT="2GiB", SALUS_EPHEMERAL="0")], "never fits", NO_MEMORY)
@@ -189,7 +189,7 @@ def test_job_refused():
 
 
 def test_memory_runs_out():
-    """Some take all that there is, now and then: a call says so, and nothing that was under way ends."""
+    """Some jobs take all free memory now and then: their call fails, and no work in flight ends."""
     with Daemon("--device-memory", "256MiB", "--unknown-memory", "16MiB") as d:
         jobs = [Job(d, seed, 1, ["grow", str(2 + seed)]) for seed in range(3)] + \
                [Job(d, seed) for seed in range(3)]
@@ -227,7 +227,7 @@ def test_job_leaves_with_work_under_way():
 
 
 def test_a_program_returns_beside_endless_kernels():
-    """CUDA waits for no work at exit: its runtime releases the context in an exit handler."""
+    """CUDA does not wait for work at exit: its runtime releases the context in an exit handler."""
     with Daemon() as d:
         jobs = start(d, range(2))
         for how in ("grid", "queue", "streams", "graph", "thread", "destroyed", "static"):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A worker on a driver that fails (test/lib/driver/faulty.h), in front of our own library as client of a second
-daemon. A job gets right results or an error, never success with wrong data; the next one is served, where a
-context died by another worker.
+"""Tests a worker on a failing driver (test/lib/driver/faulty.h), in front of our own library as client of a second
+daemon. A job gets right results or an error, never success with wrong data. The next job is served, after a lost
+context by a new worker.
 
     test/e2e/faults/run_faults.py [--seed N] [--rounds N] [--worker PROGRAM] [part of a test's name...]
 """
@@ -19,22 +19,22 @@ from verifying import Failed, Job  # noqa: E402
 
 FAULTY = os.path.join(BUILD, "test", "lib", "driver", "faulty", "libcuda.so.1")
 OUT_OF_MEMORY, NOT_SUPPORTED, ILLEGAL_ADDRESS, LAUNCH_FAILED = 2, 801, 700, 719
-# Calls that come with a job, and the how manieth of them is one of its own.
+# Calls that are made for a job, and the number of the first one made for the job itself.
 OF_JOBS = [("cuMemHostRegister_v2", 1), ("cuMemCreate", 1), ("cuMemMap", 2), ("cuMemSetAccess", 2),
            ("cuModuleLoadDataEx", 1), ("cuFuncGetParamInfo", 2), ("cuStreamCreateWithPriority", 3),
            ("cuMemcpyAsync", 2), ("cuLaunchKernelEx", 2), ("cuStreamWriteValue64_v2", 3)]
-# Nothing is in store that these calls could be replaced by: the job is told of their failure, whenever it happens.
+# The worker has no fallback for these calls: whenever one fails, the job gets an error.
 ALWAYS_TOLD = {"cuModuleLoadDataEx", "cuFuncGetParamInfo", "cuMemcpyAsync", "cuLaunchKernelEx"}
 
 
 JOBS = 4
-# Calls return late, and streams stand now and then before what they were given, so that they end in another order.
+# Calls return late, and streams sometimes pause before their work, so that work ends in another order.
 DISORDER = ("cuStreamWriteValue64_v2:0:^600,cuLaunchKernelEx:0:^600,cuMemcpyAsync:0:^600,"
             "cuLaunchKernelEx:0:~100,cuMemMap:0:~300")
 
 
 class FaultyDaemon(Daemon):
-    """Its worker's driver does what `faults` says, failures once for all workers that it ever has."""
+    """A daemon whose worker's driver does what `faults` describes. Each failure occurs once over all its workers."""
 
     def __init__(self, faults, seed=0):
         super().__init__(*(["--worker", ARGS.worker] if ARGS.worker else []))
@@ -48,7 +48,7 @@ class FaultyDaemon(Daemon):
 
 
 def right_or_refused(done, expected, what):
-    """Of a job that something failed for. Whether it was told so."""
+    """Checks the output of a job after a failure: right, or an error. Returns True if the job got an error."""
     found = CHECKSUM.search(done.stdout)
     if done.returncode == 0:
         assert found and found.group(2) == expected, f"{what}: success with wrong data:\n{done.stdout}{done.stderr}"
@@ -98,7 +98,7 @@ def test_completions_that_come_late():
 
 
 def test_calls_and_streams_in_disorder():
-    """Every program's result is that of a driver in order; nobody takes anything for complete that is not."""
+    """Every program's result is that of an orderly driver: the worker takes no unfinished work for complete."""
     names = ["pipeline", "train", "graphs", "staged"]
     with Daemon() as d:
         expected = {name: d.checksum([program(name)]) for name in names}
@@ -108,11 +108,11 @@ def test_calls_and_streams_in_disorder():
         all_finish(d)
 
 
-# ---- at a random moment, beside bystanders ---------------------------------------------------------------
+# ---- failures at random moments, beside other jobs -------------------------------------------------------
 
 @contextlib.contextmanager
 def verifying(d):
-    """Jobs that verify their rounds."""
+    """Runs jobs that verify their rounds."""
     jobs = [Job(d, ARGS.seed + i) for i in range(JOBS)]
     try:
         yield jobs
@@ -123,8 +123,8 @@ def verifying(d):
 
 
 def ends(d, jobs):
-    """How they end, finished or error, once those that are there still are in the middle of their work; a wrong
-    result, a hang, or an error without a cause raises Failed."""
+    """Ends the jobs once those still running are in the middle of their work. Returns for each "finished" or "error"; a
+    wrong result, a hang, or an error without a cause raises Failed."""
     def at_work():
         launches = {j["pid"]: j["launches"] for j in d.jobs()}
         return all(launches.get(job.pid, 0) > 50 or job.process.poll() is not None for job in jobs)
@@ -140,8 +140,8 @@ def all_finish(d):
 
 
 def fail_somewhere(result, chance, disorder):
-    """One call, whichever it is, fails beside jobs that verify their rounds; how these ended. Whoever comes then is
-    served, and well, and all memory comes back."""
+    """Makes any one call fail beside jobs that verify their rounds. Returns how these jobs ended. Later jobs are served
+    correctly, and all memory comes back."""
     nth = chance.randrange(200, 6000)
     faults = f"*:{nth}:{result}" + ("," + DISORDER if disorder else "")
     with FaultyDaemon(faults, chance.randrange(1 << 30)) as d:
@@ -159,7 +159,7 @@ def fail_somewhere(result, chance, disorder):
 
 
 def test_contexts_that_die_at_any_moment():
-    """Everybody gets an error or right results, nobody hangs, and the next worker serves, which goes on with them."""
+    """Each job gets an error or right results, none hangs, and the next worker continues with the jobs."""
     chance, told = random.Random(ARGS.seed), 0
     for i in range(ARGS.rounds):
         result = chance.choice([ILLEGAL_ADDRESS, LAUNCH_FAILED])
@@ -169,7 +169,7 @@ def test_contexts_that_die_at_any_moment():
 
 
 def test_calls_that_fail_at_any_moment():
-    """One call's failure is at most one job's."""
+    """The failure of one call harms at most one job."""
     chance, told = random.Random(ARGS.seed), 0
     for i in range(ARGS.rounds):
         found = fail_somewhere(OUT_OF_MEMORY, chance, i % 2 == 1)

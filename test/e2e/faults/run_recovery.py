@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Workers end, and jobs that verify their rounds go on with the next one (ADR 0020): those with nothing on the
-device all do, of the others each does or is told which kernel was under way that may not be done again, and
-nobody has a wrong result. Those with savepoints (ADR 0021) all go back and on.
+"""Workers end, and jobs that verify their rounds continue with the next one (ADR 0020). Jobs with no work in flight
+always continue. Each other job continues, or gets an error that names the kernel in flight that may not be repeated. No
+job gets a wrong result. Jobs with savepoints (ADR 0021) always go back and continue.
 
     test/e2e/faults/run_recovery.py [--list] [NAME-PART...]
 """
@@ -19,14 +19,14 @@ from verifying import Failed, Job
 
 JOBS = 4
 LOST = 46
-# Without what lacks something now and then, such as memory of kernels' own.
+# Without the programs that sometimes cannot continue, such as those with memory allocated by kernels.
 NAMES = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "train", "tensor", "staged", "graphs",
          "unified", "accumulate", "trainer"]
-# Their kernels read nothing that they write, and say so in their PTX.
+# The kernels of these programs read nothing that they write, and their PTX shows it.
 HARMLESS = ["vecadd", "matmul"]
-STILL = 0.25  # seconds
-KILLS = 2  # nobody is restored more often in a row
-# With savepoints these always have one, whose kernels may all not be done again: arguments, needs.
+STILL = 0.25  # seconds without progress
+KILLS = 2  # no job is restored more often in a row
+# Programs that always have a savepoint, with their arguments. None of their kernels may be repeated.
 STEADY = {"train": ["1500"], "accumulate": ["300"], "trainer": ["30"]}
 ROOM = {"SALUS_PERSISTENT": "128MiB", "SALUS_EPHEMERAL": "64MiB"}
 ROUNDS = int(os.environ.get("SALUS_RECOVERY_ROUNDS", "1"))
@@ -52,7 +52,7 @@ def numbers(daemon):
 
 
 def at_work(daemon, jobs, launches=50):
-    """Each has launched so many more than when we began to look."""
+    """Waits until each job has made this many more launches."""
     before = {pid: j["launches"] for pid, j in numbers(daemon).items()}
 
     def look():
@@ -71,7 +71,8 @@ def each(daemon, jobs, verb):
 
 
 def stand(daemon, jobs):
-    """Paused, with nothing of theirs on the device: for so long that a kernel which waits for a processor is through."""
+    """Pauses the jobs, and waits until none of their work is on the device: long enough for a kernel that waits for a
+    processor to end."""
     each(daemon, jobs, "pause")
     seen = {"now": None, "since": 0}
 
@@ -101,7 +102,7 @@ def finish(daemon, jobs):
 
 
 def test_jobs_that_stand_go_on():
-    """From worker to worker, each of which did something of theirs; and new ones come beside them."""
+    """Paused jobs continue from worker to worker; each worker does some of their work, and new jobs join."""
     with Daemon() as d:
         jobs = [Job(d, seed) for seed in range(JOBS)]
         for i in range(3):
@@ -122,7 +123,7 @@ def test_jobs_that_stand_go_on():
 
 
 def test_jobs_at_work_go_on_or_are_told():
-    """At any moment of what they do. Each is counted as what became of it."""
+    """A worker ends at any moment of the jobs' work. Each job continues or gets the error; both are counted."""
     with Daemon() as d:
         went_on = 0
         for i in range(6):
@@ -162,7 +163,7 @@ def test_results_are_those_of_one_worker():
 # ---- whole programs, whose workers end at random moments ------------------------------------------
 
 def solo(name):
-    """What it says alone, and how long it takes: seconds."""
+    """Returns the program's output when alone, and the seconds that it takes."""
     if name not in alone:
         with Daemon() as d:
             begin = time.monotonic()
@@ -173,7 +174,8 @@ def solo(name):
 
 
 def went_on(d, name, job):
-    """Or it failed because of a kernel, which it names."""
+    """Returns True if the program continued to its result. Otherwise it must have failed because of a kernel that the
+    error names."""
     out, err = job.communicate(timeout=PATIENCE)
     if job.returncode == 0:
         equal(out, solo(name)[0], f"{name} after its worker ended (seed {SEED})")
@@ -188,7 +190,7 @@ def went_on(d, name, job):
 
 
 def survivors(names, rounds, *options):
-    """How many of all went on to their results."""
+    """Returns how many of all programs continued to their results."""
     chance, count = random.Random(SEED), 0
     longest = max(solo(n)[1] for n in names)
     with Daemon(*options) as d:
@@ -230,7 +232,7 @@ def one(daemon, process):
 
 
 def saved(daemon, jobs):
-    """Each can go back, and is beyond its beginning."""
+    """Waits until each job has a savepoint and has gone on from its beginning."""
     def look():
         now = [one(daemon, job) for job in jobs]
         return all(j is None or j["launches"] > 20 and not j["savepoint_why"] for j in now)
@@ -238,10 +240,11 @@ def saved(daemon, jobs):
 
 
 def test_jobs_with_savepoints_go_back():
-    """With everything that they do under way, again and again: their results are those of alone."""
+    """Workers end while all kinds of the jobs' work are in flight, again and again. The results are those of runs
+    alone."""
     alone_ = {n: says([program(n), *a]) for n, a in STEADY.items()}
     returns = 0
-    for every in ("10s", "20ms"):  # their beginning is the only one; or there are many
+    for every in ("10s", "20ms"):  # with only the first savepoint, and with many
         with Daemon("--lane-policy", "pack", "--savepoint-every", every) as d:
             jobs = {n: d.start([program(n), *a], SALUS_SAVEPOINTS="yes", **ROOM) for n, a in STEADY.items()}
             chance = random.Random(SEED)
@@ -259,7 +262,7 @@ def test_jobs_with_savepoints_go_back():
 
 
 def test_programs_with_savepoints():
-    """Any program, at any moment: it goes back where it can, and else is told, as without."""
+    """Any program at any moment: it goes back if it can, and otherwise gets the same error as without savepoints."""
     os.environ["SALUS_SAVEPOINTS"] = "yes"
     try:
         count = sum(survivors([name], ROUNDS, "--savepoint-every", "20ms") for name in NAMES)
@@ -271,7 +274,8 @@ def test_programs_with_savepoints():
 
 
 def test_addresses_are_fixed_where_the_driver_goes_by_them():
-    """Else variables of modules would lie elsewhere in the next worker, and jobs that have some not go on."""
+    """Otherwise module variables would have other addresses in the next worker, and jobs that use some could not
+    continue."""
     with Daemon() as d:
         with open(f"/proc/{d.worker_pid()}/personality") as f:
             equal(bool(int(f.read(), 16) & 0x40000), ON_DRIVER, "ADDR_NO_RANDOMIZE")
@@ -286,7 +290,7 @@ def test_why_there_is_no_savepoint():
         job.communicate()
         if ON_DRIVER:
             return  # a program's managed variables are refused there
-        host = Job(d, 1, SALUS_SAVEPOINTS="yes")  # its kernels read pinned memory
+        host = Job(d, 1, SALUS_SAVEPOINTS="yes")  # a job whose kernels read pinned memory
         wait_for("its kernels were given addresses", lambda: any(
             j["savepoint_why"] == "its kernels know addresses of host memory" for j in d.jobs()))
         host.ask()

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the end-to-end tests and the demo: a private daemon, and jobs that run under it.
-
-Paths are those of a build directory; nothing outside it and a temporary run directory is touched.
-"""
+"""Common code of the end-to-end tests and the demo: a private daemon, and jobs that run under it. All paths are in a
+build folder; nothing outside it and a temporary run directory is touched."""
 import faulthandler
 import json
 import os
@@ -19,21 +17,21 @@ import nested
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-# The daemons may come from another build, a sanitizer's, than the shim that jobs load.
+# The daemons may come from another build, such as a sanitizer's, than the shim that jobs load.
 DAEMON_BUILD = os.path.join(ROOT, os.environ.get("SALUS_DAEMON_BUILD", os.environ.get("BUILD", "build")))
-# Generous: a test that needs it all has failed anyway; sanitizers and loaded machines are slow.
+# Generous: a test that needs all of it has failed anyway; sanitizers and busy machines are slow.
 PATIENCE = float(os.environ.get("SALUS_TEST_PATIENCE", "600"))
-TEST_LIMIT = float(os.environ.get("SALUS_TEST_LIMIT", "1500"))  # s, for one test, however many waits it has
+TEST_LIMIT = float(os.environ.get("SALUS_TEST_LIMIT", "1500"))  # seconds for one test, over all its waits
 
-# nohup, `&` in a shell and many CI systems start us with signals ignored, which every program that
-# we start would inherit; a shell can then not even trap them.
+# nohup, `&` in a shell and many CI systems start us with ignored signals. Every program that we start would inherit
+# that, and a shell cannot even trap such signals.
 for _inherited in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_inherited) == signal.SIG_IGN:
         signal.signal(_inherited, signal.SIG_DFL)
 
 # `salusctl run` stores state of its user, and the tests must not use that.
 os.environ["XDG_STATE_HOME"] = "/nonexistent"
-# Memory that malloc gives out holds this byte, not zeros by chance: a field that nobody has set shows.
+# malloc fills memory with this byte, not zeros by chance, so that a field that nobody has set shows.
 os.environ.setdefault("MALLOC_PERTURB_", "165")
 
 CHECKSUM = re.compile(r"^(\w+) checksum ([0-9a-f]{16})$", re.M)
@@ -49,7 +47,7 @@ def program(name, variant="default-static"):
 
 
 def wait_for(what, condition, seconds=PATIENCE):
-    """Polls until condition() is true; the error says what never happened. The condition is checked
+    """Polls until condition() is true; the error names the condition that never came true. The condition is checked
     once more at the end, because this process itself may have been stopped."""
     end, over = time.monotonic() + seconds, False
     while not over:
@@ -62,31 +60,33 @@ def wait_for(what, condition, seconds=PATIENCE):
 
 
 class Job(subprocess.Popen):
-    """A program under a daemon. What it has started may outlive it and hold its output open: nobody waits for ever."""
+    """A program under a daemon. communicate() does not wait without end for children of the program that outlive it and
+    hold its output open."""
 
     def communicate(self, input=None, timeout=PATIENCE):
         return super().communicate(input, timeout)
 
     def kill_group(self):
-        """It, and what it has started, of a job that has a process group of its own."""
+        """Kills a job that has a process group of its own, with all its children."""
         os.killpg(self.pid, signal.SIGKILL)
         return self.communicate()
 
 
-# With SALUS_TEST_NESTED, each daemon serves what it takes for a real GPU: its worker's driver is our own
-# library, as a client of a second daemon, which has the software GPU. What tests say of the GPU goes to that one.
+# With SALUS_TEST_NESTED, each daemon serves a fake "real GPU": its worker's driver is our own library, a client of a
+# second daemon, which has the software GPU. The tests' options for the GPU go to that daemon.
 NESTED = os.environ.get("SALUS_TEST_NESTED") == "1"
-# The device is the real driver's: nested, or on a GPU.
+# True for a device of the real driver: nested, or on a GPU.
 ON_DRIVER = NESTED or os.environ.get("SALUS_DEVICE") == "cuda"
 BELOW = ("--sm-count", "--capability", "--device-threads", "--kernel-timeout")
 ABOVE = ["--device", "cuda", "--window-base", "0x600000000000", "--window-alloc-bytes", "1GiB",
          "--window-module-bytes", "64MiB", "--completion", "words"]  # without a test at start-up
-# And every kernel that can be launched in parts, by as few blocks as there can be (daemon/device/subgrid).
+# Also splits every kernel that can be launched in parts into parts of as few blocks as possible
+# (daemon/device/subgrid).
 if os.environ.get("SALUS_TEST_SUBGRIDS") == "1":
     ABOVE += ["--subgrids", "yes", "--subgrid-waves", "0.1%"]
 
-# A nested worker has the addresses of its place in the daemon below, where each process on a GPU has all: it begins
-# when the one before has left that.
+# Nested workers of one daemon below have different addresses; on a real GPU, each process has all. So a worker starts
+# when the one before it has released its addresses.
 ALONE = """#!/bin/sh
 while {ctl} --run-dir {below} job list | grep -q worker; do sleep 0.01; done
 exec {worker} "$@"
@@ -94,11 +94,8 @@ exec {worker} "$@"
 
 
 class Daemon:
-    """A private salusd with its worker. Use as a context manager.
-
-    Jobs that say nothing of their needs are taken to need little, so that they run side by side;
-    an option given by the caller counts over that.
-    """
+    """A private salusd with its worker, to be used as a context manager. By default, jobs that give no reservation are
+    assumed to need little, so that they run side by side; the caller's options override that."""
     UNKNOWN = "64MiB"
     nests = NESTED
 
@@ -134,7 +131,7 @@ class Daemon:
         return self.boot()
 
     def boot(self):
-        """Starts it: at first, or again in the same run directory after it ended."""
+        """Starts the daemon: at first, or again in the same run directory after it ended."""
         if self.below and not self.below.running():
             self.below.boot()
         self.log_file = open(self.log_path, "ab")
@@ -190,7 +187,7 @@ class Daemon:
         return r
 
     def ctl_json(self, *args):
-        """`status` of a daemon that would serve no job has its output as well, and exit status 8."""
+        """Returns the JSON output; also that of `status`, whose exit status is 8 when the daemon would serve no job."""
         r = self.ctl("--json", *args, check=False)
         if r.returncode not in (0, 8):
             raise AssertionError(f"salusctl {' '.join(args)}: exit {r.returncode}: {r.stderr}")
@@ -209,7 +206,8 @@ class Daemon:
         return None
 
     def environment(self, loading="preload", **extra):
-        """How a job finds the shim: `preload` as salusctl run does, or `path` by LD_LIBRARY_PATH."""
+        """Returns the environment for a job. It finds the shim by `preload`, as salusctl run does, or by `path`
+        (LD_LIBRARY_PATH)."""
         env = dict(os.environ, SALUS_RUN_DIR=self.run_dir, **extra)
         shim = os.path.join(BUILD, "counted" if "SALUS_COUNTED" in extra else "shim")
         env["LD_LIBRARY_PATH"] = ":".join(filter(None, [shim, os.environ.get("LD_LIBRARY_PATH"),
@@ -220,7 +218,7 @@ class Daemon:
         return env
 
     def start(self, argv, loading="preload", own_group=False, **extra):
-        """Starts a job; its output is collected by Job.communicate()."""
+        """Starts a job; Job.communicate() collects its output."""
         return Job(argv, env=self.environment(loading, **extra), text=True, errors="replace",
                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                    process_group=0 if own_group else None)
@@ -240,17 +238,18 @@ class Daemon:
 
 
 class Soft(Daemon):
-    """On the software GPU, in nested tests too."""
+    """A daemon on the software GPU, in nested tests too."""
     nests = False
 
 
 class Nested(Daemon):
-    """Nested, in other tests too."""
+    """A nested daemon, in other tests too."""
     nests = True
 
 
 class Below(Soft):
-    """The daemon below, whose GPU a nested daemon's driver shows. Its one job is that daemon's worker."""
+    """The daemon below: its GPU is the one that a nested daemon's driver shows, and its only job is that daemon's
+    worker."""
     UNKNOWN = "8GiB"
 
     def __init__(self, *options):
@@ -259,7 +258,7 @@ class Below(Soft):
 
 
 def checksum_of(done, daemon=None):
-    """The checksum that a finished program printed; anything but success is an error."""
+    """Returns the checksum that a finished program printed; anything but success is an error."""
     found = CHECKSUM.search(done.stdout or "")
     if done.returncode or not found:
         log = daemon.log()[-4000:] if daemon else ""
@@ -268,7 +267,7 @@ def checksum_of(done, daemon=None):
 
 
 def launch_system_calls(daemon):
-    """System calls that the `launches` program makes in 1,000 launches, one number a round."""
+    """Returns the numbers of system calls that the `launches` program makes per 1,000 launches, one per round."""
     trace = os.path.join(daemon.run_dir, "trace")
     done = daemon.run(["strace", "-f", "-o", trace, program("launches")])
     if done.returncode:
@@ -287,7 +286,7 @@ def launch_system_calls(daemon):
 
 
 def cuda_lib_dir():
-    """The folder of libcudart.so, for programs built with -cudart shared."""
+    """Returns the folder of libcudart.so, for programs built with -cudart shared."""
     toolkit = subprocess.run([os.path.join(ROOT, "scripts", "find-nvcc"), "--home"], text=True,
                              stdout=subprocess.PIPE).stdout.strip()
     for sub in ("lib64", "targets/x86_64-linux/lib", "lib"):
@@ -297,11 +296,11 @@ def cuda_lib_dir():
 
 
 class Skipped(Exception):
-    """A test that cannot be made here; it is counted."""
+    """Raised by a test that cannot run here; the test is counted as skipped."""
 
 
 def run_tests(names):
-    """Runs what is called test_*, those that the command line asks for; the exit status."""
+    """Runs the functions named test_*, or those that the command line selects. Returns the exit status."""
     tests = [(n, f) for n, f in names.items() if n.startswith("test_") and callable(f)]
     wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
     if wanted:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a daemon on the real driver cannot pass, or cannot yet, on a GPU or nested: test -> reason."""
+"""Tests that a daemon on the real driver cannot pass, or cannot pass yet, on a GPU or nested: test -> reason."""
 
 OF_THE_SOFTWARE_GPU = "a real GPU has one capability, and computes"
 NO_RECOVERY = "the driver ends its context, and who has a kernel under way then that is not done again fails, too"
@@ -51,7 +51,7 @@ TESTS = {
 }
 
 
-# On NVIDIA's driver, as measured on an H200 (docs/results/2026-11-h200.md).
+# Results on NVIDIA's driver, measured on an H200 (docs/results/2026-11-h200.md).
 ON_A_GPU = {
     "test_machine_code_only": "it runs machine code",
     "test_kernels_print_as_the_host_does": "its printf writes %zu, %jd, %td, %hhd and widths by '*' as they stand",
@@ -60,7 +60,7 @@ ON_A_GPU = {
 
 
 def why_not(test, on_gpu):
-    """None: it can be asked. On a GPU of its own there is no nesting in the way."""
+    """Returns why the test cannot run, or None if it can. On a real GPU, the reasons of nesting do not apply."""
     why = TESTS.get(test)
     if not on_gpu:
         return why

@@ -14,7 +14,7 @@ from harness import BUILD, PATIENCE, ROOT
 
 
 def section(name, title):
-    """The text of a section of docs/NAME.md."""
+    """Returns the text of a section of docs/NAME.md."""
     with open(os.path.join(ROOT, "docs", name + ".md")) as f:
         found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", f.read(), re.M | re.S)
     if not found:
@@ -23,7 +23,7 @@ def section(name, title):
 
 
 def blocks(name, title):
-    """[(language, text)]"""
+    """Returns [(language, text)] of the code blocks."""
     return re.findall(r"^```(\w*)\n(.*?)^```$", section(name, title), re.M | re.S)
 
 
@@ -34,12 +34,12 @@ def lay_out(folder):
     os.symlink(os.path.abspath(BUILD), os.path.join(folder, "build"))
 
 
-# Variables of our tests, of make, and of pages that are being followed.
+# Variables of the tests and of make, which a page's commands must not see.
 OURS = re.compile("(SALUS_RUN_DIR|SALUS_LIB_DIR|SALUS_FLUID_LIBRARY|BUILD|MAKE.*|MFLAGS|PYTHONPATH|RAY_.*)$")
 
 
 def environment(path, **more):
-    """`path`: folders before those of PATH."""
+    """Returns the environment for the commands. `path`: folders before those of PATH."""
     theirs = {k: v for k, v in os.environ.items() if not OURS.match(k)}
     return {**theirs, "PATH": os.pathsep.join([*path, os.environ["PATH"]]), **more}
 

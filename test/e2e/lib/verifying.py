@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that verify each of their rounds (programs/verify.cu), and what may and may not become of them."""
+"""Jobs that verify each of their rounds (programs/memory/verify.cu), and the permitted ends of such jobs."""
 import os
 import re
 import signal
@@ -8,15 +8,15 @@ import subprocess
 from harness import PATIENCE, program
 
 WRONG_STATUS, ERROR_STATUS = 3, 4
-SHOWN = 600  # characters of each file that says where a process hangs
+SHOWN = 600  # characters of each /proc file that shows where a process hangs
 
 
 class Failed(Exception):
-    """A failure of the test."""
+    """Raised when a test has failed."""
 
 
 def where(pid):
-    """The state of the threads of a process."""
+    """Returns the state of the threads of a process."""
     text = ""
     for task in os.listdir(f"/proc/{pid}/task"):
         for part in ("comm", "status", "syscall", "wchan"):
@@ -29,7 +29,7 @@ def where(pid):
 
 
 class Job:
-    """One `verify`, and what was done that may end it with an error."""
+    """One `verify` process, and the faults that may have ended it with an error."""
 
     def __init__(self, daemon, seed, threads=1, does=(), **environment):
         self.causes = []
@@ -42,7 +42,7 @@ class Job:
         self.rounds = self.code = 0
 
     def ask(self):
-        """It ends after this round."""
+        """Tells the job to end after this round."""
         self.asked = True
         self.process.stdin.close()
 
@@ -57,7 +57,7 @@ class Job:
             raise Failed(f"job {self.pid} hangs, {self.what} causes={self.causes}:\n{where(self.pid)}") from None
 
     def verdict(self):
-        """How it ended: finished, error (and self.code is CUDA's), killed; raises what must not be."""
+        """Returns how the job ended: finished, error (self.code is CUDA's), killed. Raises Failed for any other end."""
         self.wait()
         out, err = self.process.stdout.read(), self.process.stderr.read()
         self.process.stdin.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of wheels.txt, unpacked in $BUILD/wheels/NAME-VERSION: fetched once, all at a time."""
+"""Packages of wheels.txt, unpacked in $BUILD/wheels/NAME-VERSION: downloaded once, all at a time."""
 import glob
 import os
 import shutil
@@ -14,14 +14,14 @@ ROOT = os.path.join(BUILD, "wheels")
 
 
 def read():
-    """{"NAME-VERSION": its line with the hash}."""
+    """Returns {"NAME-VERSION": its line with the hash}."""
     with open(LIST) as f:
         lines = [line.strip() for line in f if line.strip() and not line.startswith("#")]
     return {line.split()[0].replace("==", "-"): line for line in lines}
 
 
 def make_pip():
-    """pip's own way in: Debian's python3 has none, but can make an environment with one."""
+    """Makes an environment with pip: Debian's python3 has none, but can make one that does."""
     python = os.path.join(ROOT, "venv", "bin", "python")
     if not os.path.exists(python):
         done = subprocess.run([sys.executable, "-m", "venv", os.path.join(ROOT, "venv")], text=True,
@@ -33,7 +33,7 @@ def make_pip():
 
 
 def begin(pip, name, line):
-    """pip fetches it, into a folder that is not its own yet."""
+    """Starts pip's download into a temporary folder."""
     part = os.path.join(ROOT, name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(part)
@@ -73,7 +73,7 @@ def fetch():
 
 
 def find(name, pattern):
-    """The one file of a package that fits; Skipped where it was not fetched."""
+    """Returns the one file of a package that matches; raises Skipped if the package was not downloaded."""
     found = glob.glob(os.path.join(ROOT, name, "**", pattern), recursive=True)
     if not found:
         raise Skipped(f"{name} is not there")

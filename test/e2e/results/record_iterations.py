@@ -36,12 +36,12 @@ RUNS = {
     "requests_busy": ["requests", "200"],
     "aimless": ["aimless", "4000"],
 }
-# The program that runs beside it, in the run that gives the sequence.
+# The programs that run beside it in the run that gives the sequence.
 BESIDE = {"requests_busy": [["train", "10000000"], ["accumulate", "10000000", "1"]]}
 
 
 def run(argv, marked, beside=()):
-    """The lines of the launch log: (print, live bytes, time, kind)."""
+    """Returns the lines of the launch log: (fingerprint, live bytes, time, kind)."""
     with tempfile.NamedTemporaryFile(prefix="salus-launches-") as log:
         os.environ["SALUS_LAUNCH_LOG"] = log.name
         try:
@@ -60,7 +60,7 @@ def run(argv, marked, beside=()):
 
 
 def truths(rows):
-    """Numbers of the launches that begin an iteration."""
+    """Returns the numbers of the launches that begin an iteration."""
     found, launches = set(), 0
     for _, _, _, kind in rows:
         if kind == "mark":

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A deterministic software GPU: programs whose threads and streams race have one result.
+"""Tests the deterministic software GPU: programs whose threads and streams race have one result.
 
     test/e2e/results/run_deterministic.py [PART...] [--runs N] [--seconds S] [--racing ARGUMENTS] [--compare]
 
 Parts: racing (test/e2e/programs/jobs/racing.cu N times, alone and beside other programs, on one and on four threads of
-the device), programs (those that print a checksum give the usual one there). --seconds: begin no more runs of
-`racing` after so long, but at least one of each way. --compare: how many results there are without the mode, too,
-which nothing is asserted of. Exit status 0 or 1.
+the device), programs (those that print a checksum give the usual one there). --seconds: begin no more runs of `racing`
+after this time, but at least one of each way. --compare: also count the results without the mode; nothing is asserted
+about these. Exit status 0 or 1.
 """
 import argparse
 import collections
@@ -26,7 +26,7 @@ NOISE = [["matmul", "1000000"], ["histogram", "1000000"]]
 
 
 def run(env, *argv):
-    """Checksums by name; what it printed is the error's."""
+    """Returns the checksums by name; an error shows the output."""
     p = subprocess.run([program(argv[0]), *argv[1:]], env=env, text=True, errors="replace",
                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)
     sums = CHECKSUM.findall(p.stdout)
@@ -36,7 +36,7 @@ def run(env, *argv):
 
 
 class Beside:
-    """Endless other programs, in turns there and not."""
+    """Endless other programs, alternately present and absent."""
 
     def __init__(self, env):
         self.env, self.jobs = env, []
@@ -53,7 +53,7 @@ class Beside:
 
 
 def count_results(options, runs, until, racing):
-    """How often each result of each part of `racing` came."""
+    """Counts how often each result of each part of `racing` came."""
     results = collections.defaultdict(collections.Counter)
     for threads in ("1", "4"):
         with Daemon("--device-threads", threads, *options) as d:

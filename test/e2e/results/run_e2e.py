@@ -31,14 +31,14 @@ PROGRAMS = ["vecadd", "matmul", "reduce", "norm", "histogram", "pipeline", "trai
             "aimless", "verify", "virtual", "ipc", "texture_refs"]
 if ON_DRIVER:
     PROGRAMS = [name for name in PROGRAMS if name not in nested.PROGRAMS]
-EACH = int(os.environ.get("SALUS_E2E_EACH", "2"))  # of each program at a time, where all run together
+EACH = int(os.environ.get("SALUS_E2E_EACH", "2"))  # processes of each program at a time, when all run together
 TOPICS = ["printf", "symbols", "memory", "bigcopy", "pinned", "managed", "pools", "callbacks",
           "streams", "cooperative", "params", "attributes", "errors", "threads", "fork", "heap", "boxes", "reset"]
 GRAPH_TOPICS = ["capture", "info", "forkjoin", "invalid", "modes", "tograph", "explicit", "events", "update",
                 "clone", "child", "random", "large", "copies", "objects", "threads", "order", "memory"]
 VALUE_TOPICS = ["processes", "ping_pong", "host", "comparisons", "batches", "graphs"]
 HONEST = [("matmul", 8), ("histogram", 8), ("train", 150)]
-STEADY = [("accumulate", 200), ("train", 1000)]  # they keep what they have from iteration to iteration
+STEADY = [("accumulate", 200), ("train", 1000)]  # programs that keep their memory from iteration to iteration
 OFTEN = ["--savepoint-every", "20ms"]
 
 solo_cache = {}
@@ -55,7 +55,7 @@ def contains(text, part, what):
 
 
 def logged(daemon, part, what, more=""):
-    """The daemons write their log behind their work: a line may come after the program has ended."""
+    """Waits for a line in the log: the daemons write it after the work, perhaps after the program has ended."""
     try:
         wait_for(what, lambda: part in daemon.log() + more)
     except AssertionError:
@@ -63,7 +63,7 @@ def logged(daemon, part, what, more=""):
 
 
 def solo(name, rounds=None):
-    """The checksum of a program that has a daemon of its own."""
+    """Returns the checksum of a program that has a daemon of its own."""
     key = (name, rounds)
     if key not in solo_cache:
         with Daemon() as d:
@@ -76,7 +76,8 @@ def start_honest(daemon, **environment):
 
 
 def start_bystanders(daemon):
-    """Honest programs beside one that ends the context of a real driver: there they go back to savepoints."""
+    """Starts correct programs beside one that ends the context. On the real driver's device, they go back to
+    savepoints."""
     if not ON_DRIVER:
         return start_honest(daemon)
     started = [(n, r, daemon.start([program(n), str(r)], SALUS_SAVEPOINTS="yes")) for n, r in STEADY]
@@ -109,7 +110,7 @@ def solo_again(name):
 
 
 def test_programs_together():
-    """Every program at the same time, EACH times each: bit for bit the results of a run alone."""
+    """Every program at the same time, EACH processes of each: bit for bit the results of a run alone."""
     with Daemon() as d:
         started = [(n, d.start([program(n)])) for n in PROGRAMS * EACH]
         for name, p in started:
@@ -120,7 +121,7 @@ def test_programs_together():
 
 
 def test_jobs_that_end_amid_textures_leave_nothing():
-    """Killed at one place after another, with arrays, textures and copies of them under way."""
+    """Killed at one place after another, with arrays, textures and copies of them in flight."""
     with Daemon() as d:
         for launches in range(0, 24, 2):
             p = d.start([program("textures")])
@@ -209,7 +210,8 @@ def gpu_of(daemon):
 
 
 def test_descriptors_keep_what_a_killed_process_made():
-    """Also while nobody else has opened it; and no longer."""
+    """The descriptor keeps the memory, even if no other process has opened it yet, for exactly as long as it is
+    open."""
     with Daemon() as d:
         d.checksum([program("heirs"), "6"])
         wait_for("all jobs have left", lambda: not d.jobs())
@@ -228,7 +230,8 @@ def test_descriptors_keep_what_a_killed_process_made():
 
 
 def test_what_is_free_can_be_had():
-    """Beside a job that has most of the device: with a reservation and without, by each kind of allocation."""
+    """Another job has most of the device. The free memory can be allocated with a reservation and without, by each kind
+    of allocation."""
     with Daemon("--device-memory", "256MiB") as d:
         holder = subprocess.Popen([program("headroom"), "hold", "152"], text=True, stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, env=d.environment(SALUS_PERSISTENT="160MiB", SALUS_EPHEMERAL="0"))
@@ -241,8 +244,8 @@ def test_what_is_free_can_be_had():
 
 
 def test_tables_are_bounded_by_memory():
-    """Thousands of streams and modules, more events, arrays and textures than there were numbers, more contexts, pools and
-    links than there were places; and addresses end with a word for it."""
+    """Thousands of streams and modules; more events, arrays and textures than there once were numbers; more contexts,
+    pools and links than there once were places. When addresses run out, an error tells it."""
     with Daemon() as d:
         d.checksum([program("many")])
     with Daemon("--window-alloc-bytes", "128MiB", "--device-memory", "64MiB") as d:
@@ -252,7 +255,8 @@ def test_tables_are_bounded_by_memory():
 
 
 def kept_until(d, how, want):
-    """The program's descriptors are refused with these words; another job runs beside it, and in the end all is back."""
+    """The program's further descriptors are refused with these words. Another job runs meanwhile, and in the end all
+    memory is back."""
     job = subprocess.Popen([program("heirs"), how], env=d.environment(), text=True, stdin=subprocess.PIPE,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     equal(job.stdout.readline(), want, "what it says")
@@ -270,7 +274,7 @@ def test_descriptors_of_memory_keep_no_more_than_the_device_has():
 
 
 def test_descriptors_of_memory_leave_some_for_others():
-    """A worker has as many as the broker: of half of them one user gets half."""
+    """A worker has as many descriptors as the broker; half of them are for memory, and one user gets half of those."""
     with Daemon() as d:
         worker = d.worker_pid()
         resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (300, 300))
@@ -281,7 +285,7 @@ def test_descriptors_of_memory_leave_some_for_others():
 
 
 def marks_seen(daemon, loading, **env):
-    """The `marks` program: what it says to have marked, and what the library saw."""
+    """Runs `marks`. Returns (iterations that it marked, iterations that it called, marks that the library saw)."""
     done = daemon.run([program("marks")], loading, SALUS_LOG="shim:debug", **env)
     equal(done.returncode, 0, f"exit code: {done.stdout}{done.stderr}{daemon.log()[-2000:]}")
     called = done.stdout.count("called")
@@ -289,7 +293,7 @@ def marks_seen(daemon, loading, **env):
 
 
 def test_marks():
-    """NVTX's own header finds the library, however the program found it; and the C call."""
+    """NVTX's own header finds the library, however the program found it; the C call works as well."""
     shim = os.path.join(BUILD, "shim", "libcuda.so.1")
     with Daemon() as d:
         marked, called, seen = marks_seen(d, "preload", NVTX_INJECTION64_PATH=shim)
@@ -309,14 +313,14 @@ def test_separate_compilation():
 
 
 def test_blocks_wait_for_each_other():
-    """Also where PTX of cudadevrt could run: then it is the device's own all the same."""
+    """Grid barriers use the device's own code, even where the PTX of cudadevrt could run."""
     with Daemon() as d:
         for capability in ("9.0", "12.1"):
             d.checksum([program("grids", "linked")], SALUS_CAPABILITY=capability)
 
 
 def test_memory_that_kernels_allocate():
-    """Kept, given back and bounded; five hundred rounds of it, and two jobs at once."""
+    """Kernels keep, free and exhaust their heap; then 500 rounds in two jobs at once."""
     with Daemon() as d:
         alone = d.checksum([program("device_heap")])
         jobs = [d.start([program("device_heap"), "500"]) for _ in range(2)]
@@ -337,7 +341,7 @@ def test_kernels_print_as_the_host_does():
 
 
 def printed(name, rounds):
-    """The output of the program `printing`."""
+    """Returns the output of the program `printing`."""
     lines = []
     for r in range(rounds):
         lines += [f"{name} {r} {i}" for i in range(3)] + ([f"{name} {r} host"] if r % 4 == 3 else [])
@@ -345,7 +349,8 @@ def printed(name, rounds):
 
 
 def test_jobs_that_print_at_once_get_their_own_lines():
-    """All of them, in order, and before what the host prints once it has waited for them."""
+    """Each job gets all of its lines, in order, and before those that the host prints after it has waited for the
+    kernels."""
     rounds = 500
     with Daemon() as d:
         started = [(n, d.start([program("printing"), n, str(rounds)])) for n in "abc"]
@@ -363,7 +368,7 @@ def test_kernels_decide_about_graphs():
 
 
 def test_a_loop_without_end_holds_up_nobody_else():
-    """Others run beside it; it goes on until its job is killed, and nothing of it is left then."""
+    """Other jobs run beside an endless kernel. It runs until its job is killed, and then leaves nothing."""
     with Daemon() as d:
         alone = d.checksum([program("vecadd")])
         endless = d.start([program("conditions", "linked"), "endless"])
@@ -378,7 +383,7 @@ def test_a_loop_without_end_holds_up_nobody_else():
 
 
 def test_kernels_launch_kernels():
-    """What grids of grids compute; and what one of them does wrong is its launch's."""
+    """Grids launched by grids compute correctly, and an error in one of them is an error of the whole launch."""
     with Daemon() as d:
         for capability in ("9.0", "12.1"):
             d.checksum([program("nested", "linked")], SALUS_CAPABILITY=capability)
@@ -388,7 +393,7 @@ def test_kernels_launch_kernels():
 
 
 def test_kernels_launch_graphs():
-    """In the orders that CUDA promises; and what one of them does wrong is named."""
+    """Graphs launched by kernels run in the orders that CUDA promises; an error in one of them is named."""
     with Daemon() as d:
         d.checksum([program("device_graphs", "linked")])
         done = d.run([program("device_graphs", "linked"), "stray"])
@@ -397,7 +402,7 @@ def test_kernels_launch_graphs():
 
 
 def test_kernels_change_nodes_of_graphs():
-    """One alone, and several at once: each has nodes of its own, where its kernels write them."""
+    """One job alone, then several at once: each job's kernels write to its own nodes."""
     with Daemon() as d:
         alone = d.checksum([program("changing_graphs", "linked")])
         jobs = [d.start([program("changing_graphs", "linked"), "10"]) for _ in range(4)]
@@ -406,10 +411,10 @@ def test_kernels_change_nodes_of_graphs():
         equal(d.checksum([program("changing_graphs", "linked")]), alone, "alone again")
 
 
-# ---- iterations that nobody marks ----------------------------------------------------------------
+# ---- iterations without marks -------------------------------------------------------------------
 
 def found_iterations(argv):
-    """What `job show` says of a program shortly before it ends, beside another that shares its device."""
+    """Returns the `job show` of a program shortly before its end, beside another that shares its device."""
     with Daemon() as d:
         other = d.start([program("train"), "10000000"])
         job = d.start([program(argv[0])] + argv[1:])
@@ -431,7 +436,7 @@ def test_iterations_are_found():
     for argv, launches, by in ((["accumulate", "1500", "1"], 20, "period"),
                                (["accumulate", "400", "4"], 71, "period"),
                                (["pair", "500"], 44, "period"), (["requests", "200"], 12.9, "idle gaps")):
-        for _ in range(5):  # again where it had no processor for as long as it pauses
+        for _ in range(5):  # repeated: on a busy machine, the program may get no processor for as long as its own pause
             job = found_iterations(argv)
             equal(job["boundaries"], by, f"{argv}: how boundaries are found")
             true = job["launches"] / launches
@@ -454,7 +459,8 @@ def pairwise(variant, loading, names):
 
 
 def solo_variant(name, variant):
-    """-G and the others may round differently from the default build, never from themselves."""
+    """Returns the checksum of a variant alone: -G and others may round differently from the default build, but never
+    from run to run."""
     key = (name, variant)
     if key not in solo_cache:
         with Daemon() as d:
@@ -463,7 +469,8 @@ def solo_variant(name, variant):
 
 
 def add_variant_tests():
-    """What is built decides: `make e2e-programs` builds a pairwise selection, check-matrix all."""
+    """Adds a test for each variant that was built: `make e2e-programs` builds a pairwise selection, check-matrix
+    all."""
     for d in sorted(glob.glob(os.path.join(BUILD, "e2e", "*-*"))):
         variant = os.path.basename(d)
         if variant.startswith("sassonly"):
@@ -471,7 +478,7 @@ def add_variant_tests():
         names = sorted(set(os.listdir(d)) & set(PROGRAMS))
         if not names:
             continue
-        # Preload for one half of the product, the library path for the other; the matrix has both.
+        # Preloads the shim for one half of the product and uses the library path for the other; the matrix has both.
         both = os.environ.get("SALUS_E2E_MATRIX")
         loadings = ["preload", "path"] if both else ["path" if hash_even(variant) else "preload"]
         for loading in loadings:
@@ -507,7 +514,7 @@ def nvcc():
 
 
 def test_native_code_of_nvcc_has_ptx():
-    """-arch=native is machine code alone where nvcc finds a device."""
+    """-arch=native gives only machine code if nvcc finds a device."""
     source = os.path.join(ROOT, "test/e2e/programs/computing/vecadd.cu")
     with Daemon() as d, tempfile.TemporaryDirectory() as out:
         built = os.path.join(out, "vecadd")
@@ -529,7 +536,7 @@ def test_no_daemon_is_a_clear_error():
 
 
 def test_a_job_that_never_fits_is_out_of_memory():
-    """The daemon's reason in one line, and the error that programs know; others go on."""
+    """The job gets the daemon's reason in one line, and the error that programs expect; others continue."""
     with Daemon() as d:
         done = d.run([program("vecadd")], SALUS_PERSISTENT="10TiB", SALUS_EPHEMERAL="1MiB")
         equal(done.returncode, 1, "exit code")
@@ -540,7 +547,7 @@ def test_a_job_that_never_fits_is_out_of_memory():
 
 
 def test_demo_fails_on_a_difference():
-    """The demo's verdict with canned results: 0 when all agree, 1 when one differs or failed."""
+    """The demo's verdict with prepared results: 0 when all agree, 1 when one differs or failed."""
     path = os.path.join(ROOT, "scripts", "demo")
     demo = importlib.machinery.SourceFileLoader("demo", path).load_module()
     names = [name for name, _, _ in demo.JOBS]
@@ -554,7 +561,7 @@ def test_demo_fails_on_a_difference():
 # ---- offenders -----------------------------------------------------------------------------------
 
 def offence(what, code, parts, options=()):
-    """Three honest programs beside one that misbehaves: it gets CUDA's error, they do not notice."""
+    """Three correct programs beside one that misbehaves: it gets CUDA's error, and they do not notice."""
     def run():
         with Daemon(*OFTEN, *options) as d:
             honest = start_bystanders(d)
@@ -579,7 +586,7 @@ test_offender_kernel_timeout = offence("endless", 702, ["kernel=_Z7endlessPVi"],
 
 
 def test_killed_in_an_endless_kernel():
-    """kill -9: the kernel ends at its next slice and its memory is back, beside honest programs."""
+    """kill -9: the kernel ends at its next slice and its memory is back, while correct programs run."""
     with Daemon(*OFTEN) as d:
         honest = start_bystanders(d)
         p = d.start([program("offender"), "endless"], SALUS_JOB_NAME="doomed")
@@ -596,7 +603,8 @@ def test_killed_in_an_endless_kernel():
 
 
 def test_a_wait_for_ever_is_nobody_elses():
-    """In the lane of others, whose turns come: it ends when it is killed, with all that it has."""
+    """A job waits for ever in the lane of others, which still get their turns. When killed, it ends with everything
+    that it has."""
     with Daemon("--max-lanes", "1", "--lease", "50ms") as d:
         p = d.start([program("values"), "forever"], SALUS_JOB_NAME="patient")
         equal(p.stdout.readline(), "waits\n", "output")
@@ -634,11 +642,11 @@ def test_garbage_in_the_ring():
         check_honest(honest, d)
 
 
-# ---- deaths --------------------------------------------------------------------------------------
+# ---- kills ---------------------------------------------------------------------------------------
 
 def test_worker_killed():
-    """Every client gets an error and none hangs; the next job finds a new worker. Those that go on with it are
-    run_recovery.py's."""
+    """Every client gets an error and none hangs; the next job finds a new worker. run_recovery.py tests the jobs that
+    continue."""
     with Daemon("--recovery", "no") as d:
         jobs = [d.start([program("train"), "1000000"]) for _ in range(3)]
         wait_for("the jobs run", lambda: sum(j["launches"] > 0 for j in d.jobs()) == 3)
@@ -703,14 +711,14 @@ def test_a_profiler_gets_the_kernels_copies_and_fills_of_its_program():
         equal((null.returncode, null.stdout), (0, ACTIVITIES), "kernels that compute nothing take their time as well")
 
 
-# ---- what is refused is said ---------------------------------------------------------------------
+# ---- messages about refusals ---------------------------------------------------------------------
 
 WENT_ON = "begin\nwent on with old memory\n"
 SAID = "error shim what="
 
 
 def test_the_first_refused_kernel_is_said_once():
-    """A library that ignores the error goes on with old memory: its user must read why."""
+    """A library that ignores the error continues with old memory, so its user must be able to read why."""
     refused = program("refused", "sassonly-static")
     with Daemon() as d:
         done = d.run([refused])
@@ -749,7 +757,7 @@ def test_unsupported_calls_are_named_once():
 
 
 def test_programs_that_are_served_hear_nothing():
-    """Not a line on stderr, though runtimes look for many names and tables that are not there."""
+    """Programs without refusals print nothing on stderr, though runtimes look for many missing names and tables."""
     with Daemon() as d:
         for name in PROGRAMS[:7] + ["accumulate", "managed", "contextless"]:
             done = d.run([program(name)])
@@ -773,31 +781,31 @@ def test_registered_memory():
 
 
 def test_unified_memory():
-    """Managed memory at random moments, beside a model; the seed chooses them."""
+    """Managed memory at random moments, compared with a model; the seed chooses them."""
     with Daemon() as d:
         for seed in ("1", "2", "3"):
             done = d.run([program("unified"), seed])
             equal((done.returncode, done.stderr), (0, ""), f"seed {seed}: {done.stdout}")
 
 
-# Not ipc: events between processes are the worker's, whichever call is about them.
+# Without ipc: the worker handles events between processes, whichever call uses them.
 COUNTED = ["features", "graph_features", "virtual", "managed", "registered", "textures", "thrust",
            "train", "matmul", "pipeline"]
 
 
 def class_of_calls():
-    """By name, as docs/cuda-coverage.md has it."""
+    """Returns the classes by name, from docs/cuda-coverage.md."""
     with open(os.path.join(ROOT, "docs", "cuda-coverage.md")) as f:
         return dict(re.findall(r"^\| `(cu\w+)` \| [^|]+ \| (\w+) \|", f.read(), re.M))
 
 
 def asked(counts, classes, kind):
-    """Calls of a class that asked the worker and waited for the answer: name, calls, questions."""
+    """Returns the calls of a class that waited for an answer of the worker: name, calls, questions."""
     return [(name, *n) for name, n in counts.items() if classes[name] == kind and n[1]]
 
 
 def test_calls_answered_in_the_client_ask_nobody():
-    """Counted over whole programs, by a library that counts questions of each call."""
+    """Runs whole programs with a library that counts the questions of each call."""
     counts, classes = {}, class_of_calls()
     with Daemon() as d:
         path = os.path.join(d.run_dir, "counted")
@@ -815,7 +823,7 @@ def test_calls_answered_in_the_client_ask_nobody():
     ordered = [n for name, n in counts.items() if classes[name] == "async"]
     if sum(q for _, q in ordered) * 1000 > sum(calls for calls, _ in ordered):
         raise AssertionError(f"asked before what is only sent: {asked(counts, classes, 'async')}")
-    # What is counted is counted: said to be local, a call that asks is found out.
+    # Checks the count itself: a call that asks the worker, declared as local, must be found.
     equal(asked(counts, dict(classes, cuLibraryGetKernel="local"), "local")[0][0],
           "cuLibraryGetKernel", "a call that asks")
 
@@ -827,11 +835,11 @@ def test_calls_that_need_no_context():
 
 
 def test_promises_about_settings_are_kept():
-    """Each of proto/promises.def in a process of its own."""
+    """Each promise of proto/promises.def in a process of its own."""
     with Daemon() as d:
         names = d.run([program("promises")]).stdout.split()
         equal(len(names) > 50, True, "there are many")
-        if ON_DRIVER:  # a limit of kernels is the context's there, and so all jobs'
+        if ON_DRIVER:  # there, a limit of kernels belongs to the context, and so to all jobs
             names = [name for name in names if not name.startswith("limit_")]
         broken = []
         for name in names:
@@ -861,7 +869,8 @@ def library_of_the_device_runtime():
 
 
 def test_device_code_is_linked_at_run_time():
-    """Of the archive of the device runtime, which has machine code alone for 9.0, nothing is needed."""
+    """Links with the archive of the device runtime. It has only machine code for 9.0, but the link needs nothing of
+    it."""
     units = [os.path.join(BUILD, "e2e", "linked", "link_unit." + kind) for kind in ("o", "a", "cubin")]
     with Daemon() as d:
         done = d.run([program("link"), *units, library_of_the_device_runtime()])
@@ -869,7 +878,7 @@ def test_device_code_is_linked_at_run_time():
         contains(done.stderr, "link_unit.cubin: only machine code, no PTX that this device (sm_90) can run", "stderr")
 
 
-# ---- a program on the driver's own calls, as a worker on the real driver is -----------------------
+# ---- a program that calls the driver as a worker on the real driver does --------------------------
 
 WORKER_TOPICS = ["memory", "words", "green", "code", "textures"]
 
@@ -890,7 +899,8 @@ def test_a_worker_can_use_this_driver():
 
 
 def test_a_worker_hears_of_an_illegal_access_everywhere():
-    """By every call, on every thread; and it can end in the middle of them."""
+    """Every call on every thread returns the error of an illegal access, and the process can end in the middle of such
+    calls."""
     with Daemon() as d:
         for _ in range(3):
             driver_worker(d, "fault")
@@ -899,7 +909,7 @@ def test_a_worker_hears_of_an_illegal_access_everywhere():
 
 
 def test_registered_files_are_one_memory_for_all():
-    """A sealed memfd that several processes map: each device's writes are seen by all of them."""
+    """Several processes map a sealed memfd: all see each device's writes."""
     with Daemon() as d:
         before = descriptors(d.worker_pid())
         for topics in (["shared"], ["shared", "many", "shared"]):
@@ -912,7 +922,7 @@ def test_registered_files_are_one_memory_for_all():
 
 
 def test_registered_files_and_deaths_on_either_side():
-    """Of programs in the middle of it, and then of the worker: nothing is left, and nobody hangs."""
+    """Kills the programs in the middle of their work, and then the worker: nothing is left, and no process hangs."""
     with Daemon() as d:
         driver_worker(d, "shared")
         wait_for("all jobs have left", lambda: not d.jobs())
@@ -923,7 +933,7 @@ def test_registered_files_and_deaths_on_either_side():
             time.sleep(0.01 + 0.017 * i)
             jobs[-1].kill()
             jobs[-1].wait()
-        # The other of a pair waits for its turn until somebody ends it.
+        # The other process of a pair waits for its turn until it is killed.
         for job in jobs:
             with contextlib.suppress(ProcessLookupError):
                 job.kill_group()
@@ -939,7 +949,7 @@ def test_registered_files_and_deaths_on_either_side():
 
 
 def test_registered_files_count_as_pinned():
-    """All of what is shown, touched or not, as long as it is; limits of it are run_limits.py's."""
+    """All registered memory counts, touched or not, while it is registered. run_limits.py tests the limits."""
     with Daemon() as d:
         pinned = lambda: sum(t["pinned_bytes"] for t in d.ctl_json("tenant", "list")["tenants"])
         jobs = [d.start([tool("test/e2e/driver_worker"), "holds"], "path") for _ in range(2)]
@@ -958,7 +968,7 @@ def descriptors(pid):
 
 
 def test_workers_that_are_killed_leave_nothing():
-    """Several at once, at any moment of all that they do: memory, descriptors and jobs are as before."""
+    """Kills several at once, at any moment of their work: memory, descriptors and jobs are as before."""
     with Daemon() as d:
         driver_worker(d, *WORKER_TOPICS)
         wait_for("all jobs have left", lambda: not d.jobs())
@@ -993,8 +1003,8 @@ def described(daemon, **env):
 
 
 def test_the_device_is_described_as_ever():
-    """All that a program may ask of the software GPU, as it was written down; and that a job which asks for
-    less than Hopper is told nothing of that."""
+    """Compares everything that a program may ask of the software GPU with the recorded answers. A job that asks for a
+    capability below Hopper's is shown none of Hopper's features."""
     with open(os.path.join(ROOT, "test/data/describe/soft.json")) as f:
         recorded = json.load(f)
     with Daemon("--device-memory", "256MiB", "--sm-count", "16") as d:
@@ -1009,7 +1019,7 @@ def test_the_device_is_described_as_ever():
 
 
 def test_each_job_has_the_capability_that_it_asks_for():
-    """And the newest PTX that is not above it."""
+    """Each job also gets the newest PTX that is not above its capability."""
     with Daemon() as d:
         equal(told(d), "device 90 ran 900\n", "the default")
         for asked, device, ran in (("7.5", 75, 750), ("8.6", 86, 860), ("8.9", 89, 860), ("10.3", 103, 900),
@@ -1031,7 +1041,7 @@ def test_the_daemon_has_a_capability_for_those_that_ask_for_none():
 
 
 def in_library(daemon, name, expression, **env):
-    """What a Python prints that has loaded a library named as one of NVIDIA's."""
+    """Returns the output of a Python process that has loaded a library named like one of NVIDIA's."""
     path = os.path.join(BUILD, "e2e", "linked", f"libcurand_{name}.so")
     done = daemon.run([sys.executable, "-c", f"import ctypes; l = ctypes.CDLL({path!r}); {expression}"], **env)
     equal(done.returncode, 0, done.stdout + done.stderr)
@@ -1039,8 +1049,8 @@ def in_library(daemon, name, expression, **env):
 
 
 def test_libraries_of_nvidia_are_told_a_newer_capability():
-    """For which alone they have PTX; not where the job asks for one. What a runtime that others share knows
-    for all of them is the device's."""
+    """Such libraries see a newer capability, for which alone they have PTX, unless the job asks for one. A runtime
+    shared with others caches the device's capability for all of them."""
     with Daemon() as d:
         equal(in_library(d, "capability", "l._Z4tellv()"), "device 130 ran 1200\n", "a runtime of its own")
         equal(in_library(d, "capability", "l._Z4tellv()", SALUS_CAPABILITY="8.9"), "device 89 ran 860\n", "asked for")
@@ -1056,7 +1066,7 @@ READ = re.compile(r"^name=(.*) total=(\d+) used=(\d+) busy=(\d+) processes=(.*)$
 
 
 def read_nvml(daemon, *words, **env):
-    """Each line of the reader as (name, total, used, busy, {pid: bytes})."""
+    """Returns each line of the reader as (name, total, used, busy, {pid: bytes})."""
     done = daemon.run([READER, *words], **env)
     equal(done.returncode, 0, f"exit code: {done.stdout}{done.stderr}{daemon.log()[-2000:]}")
     return [(name, int(total), int(used), int(busy),
@@ -1065,7 +1075,7 @@ def read_nvml(daemon, *words, **env):
 
 
 def test_nvml_tells_who_uses_the_device():
-    """By a reader that is no job, and by a child that it forks."""
+    """The reader is not a job; a child that it forks sees the same."""
     with Daemon() as d:
         gpu = d.ctl_json("gpu", "list")["gpus"][0]
         equal(read_nvml(d), [(gpu["name"], gpu["memory_bytes"], 0, 0, {})], "what an idle device shows")
@@ -1095,7 +1105,7 @@ def test_nvml_is_found_by_run_and_needs_a_daemon():
               (9, "nvmlInit_v2: No salusd answers, and so no GPU\n", ""), "without a daemon")
 
 
-# ---- jobs that are not computed -------------------------------------------------------------------
+# ---- null jobs -----------------------------------------------------------------------------------
 
 TAG = "(not computed)"
 VARIABLES = "variables 1 2 3 4 offset 5 zeros 0 both 6\n"
@@ -1104,7 +1114,7 @@ FIRST_LINE = "salusctl: not computed: kernels of this command take an estimated 
 
 
 def computed(steps):
-    """The output of the program if its kernels are computed."""
+    """Returns the program's output if its kernels are computed."""
     return f"device Salus software GPU\n{VARIABLES.replace('both 6', f'both {6 + 3 * steps}')}steps {steps} changed yes\n"
 
 
@@ -1113,7 +1123,7 @@ def not_computed(steps):
 
 
 def test_null_mode_takes_machine_code_and_computes_nothing():
-    """Memory holds what was copied, variables what they began with; PTX is computed no more than machine code."""
+    """Memory has the copied values, and variables their initial ones; PTX is computed as little as machine code."""
     with Daemon() as d:
         for variant in ("sassonly-static", "default-static"):
             done = d.ctl(*NULL, program("machine", variant), "2")
@@ -1163,7 +1173,7 @@ def test_every_line_about_a_null_job_says_so():
 
 
 def test_null_jobs_leave_computing_ones_alone():
-    """Their checksums are those that they have alone, and they are shown as what they are."""
+    """Computing jobs have the checksums of runs alone, and all jobs are listed with their mode."""
     names = ["vecadd", "matmul", "train"]
     with Daemon() as d:
         null = [d.start([program("machine", "sassonly-static"), "1000000"], SALUS_DEVICE_MODE="null") for _ in range(2)]
@@ -1182,7 +1192,7 @@ def test_null_jobs_leave_computing_ones_alone():
 
 
 def test_what_was_learned_of_a_null_job_is_for_its_like():
-    """Reservations that are remembered of the program: those of the mode in which it ran."""
+    """A program's remembered reservation belongs to the mode in which the program ran."""
     with Daemon() as d:
         machine = [program("machine"), "100"]
         for env, what in (({"SALUS_DEVICE_MODE": "null"}, "null"), ({}, "compute")):
@@ -1199,8 +1209,9 @@ def test_what_was_learned_of_a_null_job_is_for_its_like():
 # ---- counts --------------------------------------------------------------------------------------
 
 def test_steady_state_makes_no_system_call():
-    """1,000 launches between two markers, under strace. Five rounds must have none, of as many as it takes: on a
-    busy machine the worker may lose its core in the middle of one, and a client that finds the ring full waits."""
+    """Makes 1,000 launches between two markers, under strace. Five rounds must have no system call, of as many rounds
+    as it takes: on a busy machine the worker may lose its core in the middle of a round, and a client that finds the
+    ring full waits."""
     with Daemon() as d:
         counts = []
         while len(counts) < 400 and counts.count(0) < 5:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of the scheduler's events, of unmodified programs in the real daemon: under several pairs
-of policies the same events give the same actions again, from the first step of the recording or from
-the middle of a worker's life; and so do those of a worker that crashed.
+"""Records the scheduler's events of unmodified programs in the real daemon. Under several pairs of policies, the same
+events give the same actions again, from the first step of the recording or from the middle of a worker's life. The same
+holds for the events of a worker that crashed.
 
     test/e2e/results/run_events.py [--list] [NAME-PART...]
 """
@@ -24,7 +24,7 @@ def trainer(iterations):
 
 
 def jobs(d, iterations):
-    """Two trainers, one of them of priority, and one that says nothing of its needs; they are over."""
+    """Runs two trainers, one of them with priority, and a job without a reservation, to their ends."""
     word = {"SALUS_PERSISTENT": "24MiB", "SALUS_EPHEMERAL": "16MiB", "SALUS_MARK": "1"}
     running = [d.start(trainer(iterations), **word), d.start(trainer(iterations), SALUS_PRIORITY="1", **word),
                d.start([program("reduce")])]

@@ -5,10 +5,10 @@ that the program gives alone.
 
     test/e2e/results/run_repeat.py --programs "NAME..." [--runs N] [--seconds S] [--at-once N] [--pairs A/B,C/D] [--state FILE]
 
-A NAME is a program of build/e2e/default-static, VARIANT/NAME one of another, or a path. Each program runs N times
-under each pair. With --seconds it stops after that time; with --state it goes on there when it is started again,
-until all is done, as long as nothing was built anew. Exit status 0, 1 when a run differed (which, under which
-policies, what it printed), 3 when the time was over with runs left.
+A NAME is a program of build/e2e/default-static, VARIANT/NAME one of another, or a path. Each program runs N times under
+each pair. With --seconds the script stops after that time. With --state, the next start continues there until all runs
+are done, unless something was built anew. Exit status 0; 1 when a run differed (with its program, policies and output);
+3 when the time was over with runs left.
 """
 import argparse
 import concurrent.futures
@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import BUILD, CHECKSUM, PATIENCE, Daemon, program, tool
 
 PAIRS = "pack/streams,fair/orion,srtf/slack"
-# Programs that idle or take long by themselves are given less to do.
+# Less work for programs that idle or take long.
 ARGUMENTS = {"requests": ["15"], "train": ["12"], "accumulate": ["60"], "pair": ["40"], "evaluate": ["20"]}
 UNFINISHED = 3
 DIFFERENCES_MAX = 20
@@ -43,7 +43,7 @@ def argv_of(name):
 
 
 def fingerprint(args):
-    """Of all that a run depends on."""
+    """Returns a hash of everything that a run depends on."""
     h = hashlib.sha256(json.dumps([args.runs, args.pairs, args.programs, ARGUMENTS]).encode())
     for path in [path_of(n) for n in args.programs] + [tool("salus-gpu"), tool("salusd"),
                                                        os.path.join(BUILD, "shim", "libcuda.so.1")]:
@@ -53,7 +53,7 @@ def fingerprint(args):
 
 
 class State:
-    """How many runs of each program were right, by pair; kept in a file when there is one."""
+    """The number of right runs of each program, by pair; stored in a file if one is given."""
 
     def __init__(self, args):
         self.path, self.print = args.state, fingerprint(args)
@@ -77,7 +77,7 @@ class State:
 
 
 def run_once(name, env):
-    """The checksum, or None, and what it printed."""
+    """Returns the checksum, or None, and the output."""
     try:
         p = subprocess.run(argv_of(name), env=env, text=True, errors="replace", stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)
@@ -89,7 +89,7 @@ def run_once(name, env):
 
 
 def alone(names):
-    """Checksums with nobody beside."""
+    """Returns the checksums of runs alone."""
     sums = {}
     with Daemon() as d:
         env = d.environment()
@@ -113,7 +113,7 @@ class Repeat:
         return self.args.seconds and time.monotonic() - self.begin > self.args.seconds
 
     def left(self, pair):
-        """In turns, so that each runs beside every other."""
+        """Yields the runs that are left, in turns, so that each program runs beside every other."""
         done = self.state.done[pair]
         runs = [(name, i + 1) for name in self.args.programs for i in range(done[name], self.args.runs)]
         random.Random(len(runs)).shuffle(runs)

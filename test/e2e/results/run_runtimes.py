@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runtimes of CUDA from 11.8 to the newest, as the Python package registry has them, and two readers
-that come from there: what they compute is the same everywhere.
+"""Tests CUDA runtimes from 11.8 to the newest, as the Python package registry has them, and two profiling readers from
+there: all compute the same.
 
     test/e2e/results/run_runtimes.py [--list] [NAME-PART...]
 
-Needs `make e2e-programs`. Where the packages (wheels.txt, 30 MB, once) cannot be had all of it is
-skipped, and counted.
+Needs `make e2e-programs`. If the packages (wheels.txt, 30 MB, once) cannot be downloaded, all tests are counted as
+skipped.
 """
 import os
 import re
@@ -27,7 +27,7 @@ def require(condition, what):
 
 
 def version_of(name):
-    """11.8.89 is 11080."""
+    """Returns the number of a version: 11.8.89 is 11080."""
     major, minor = name.rsplit("-", 1)[1].split(".")[:2]
     return int(major) * 1000 + int(minor) * 10
 
@@ -37,12 +37,12 @@ def of_major(major):
 
 
 def environment_of(name):
-    """Its libraries before all others."""
+    """Returns an environment with the package's libraries before all others."""
     return {"LD_LIBRARY_PATH": os.path.dirname(wheels.find(name, "libcudart.so.*"))}
 
 
 def run(d, argv, **env):
-    """With the library path of the daemon's jobs behind what is given."""
+    """Runs a program with `env` extended by the library path of the daemon's jobs."""
     mine = d.environment()
     if "LD_LIBRARY_PATH" in env:
         env["LD_LIBRARY_PATH"] += ":" + mine["LD_LIBRARY_PATH"]
@@ -78,7 +78,7 @@ def test_compiled_programs_run_with_each_runtime_of_their_major():
 # ---- static --------------------------------------------------------------------------------------
 
 def link(name, source):
-    """An object of our compiler with the static runtime of a package."""
+    """Links an object of our compiler with the static runtime of a package."""
     out = os.path.join(BUILD, "e2e", "static-" + name.rsplit("-", 1)[1], source)
     os.makedirs(os.path.dirname(out), exist_ok=True)
     subprocess.run(["g++", "-o", out, os.path.join(BUILD, "e2e", "objects", source + ".o"),
@@ -109,7 +109,7 @@ if sys.argv[2:]:
 
 
 def test_cupti_says_its_version_and_salus_that_it_does_not_trace():
-    """A function that is looked up in its library is NVIDIA's; the linker finds ours, which traces."""
+    """Functions looked up in NVIDIA's library are NVIDIA's; the linker finds ours, which traces."""
     with Daemon() as d:
         library = wheels.find("nvidia-cuda-cupti-13.5.25", "libcupti.so.*")
         done = run(d, [sys.executable, "-c", CUPTI, library])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A latency-bound service beside two best-effort training jobs: the jobs, how they are run under a
-policy, and what is counted meanwhile. Shared by both modes of run_colocation.py.
-"""
+"""A latency-bound service beside two best-effort training jobs: the jobs, their run under a policy, and the figures
+that are counted meanwhile. Both modes of run_colocation.py use it."""
 import os
 import subprocess
 import sys
@@ -11,15 +10,15 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from harness import CHECKSUM, PATIENCE, program, wait_for
 
-MEMORY = "256MiB"  # a lane of its own for each of the three
-PRIORITY = 10      # of the service
-CODE_MIB = 4       # room in the reservation for what modules take
+MEMORY = "256MiB"  # one lane for each of the three jobs
+PRIORITY = 10      # the service's priority
+CODE_MIB = 4       # part of the reservation for modules
 ENDLESS = 1 << 30  # iterations
-GAP_MS = 60        # between requests that take some 15 ms alone
+GAP_MS = 60        # between requests, which take some 15 ms alone
 
 
 class Job:
-    """A program that gives its reservation, in MiB, and marks its iterations; `more`: of its environment."""
+    """A program that gives its reservation, in MiB, and marks its iterations; `more`: further environment variables."""
 
     def __init__(self, name, argv, persistent, ephemeral, **more):
         self.name = name
@@ -36,15 +35,15 @@ def service(requests, gap_ms=GAP_MS, seed=1, hold=False):
 
 
 def trainers(iterations=ENDLESS):
-    """One that streams memory on few SMs, one that computes on all of them: what differs between
-    policies that look at a kernel and such that do not."""
+    """Returns two trainers: one streams memory on few SMs, one computes on all. Policies that look at kernels treat
+    them differently from policies that do not."""
     return [Job("streaming", ["steps", iterations, 6, 256 << 10, 1, 32], 10, 8),
             Job("computing", ["steps", iterations, 6, 64 << 10, 40, 256], 6, 4)]
 
 
 class Running:
-    """A job's process. Its output is read line by line, so that moments of it can be waited for
-    without looking again and again, which would cost what is measured."""
+    """A job's process. A thread reads its output line by line, so that the test can wait for a line without polling,
+    which would disturb the measurement."""
 
     def __init__(self, d, job):
         self.d, self.job, self.output = d, job, ""
@@ -53,7 +52,7 @@ class Running:
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def read_until(self, beginning, seconds=PATIENCE):
-        """Reads to the line that begins so, or to the end (None)."""
+        """Reads up to the line with this beginning, or to the end (None)."""
         watchdog = threading.Timer(seconds, self.process.kill)
         watchdog.start()
         try:
@@ -70,16 +69,16 @@ class Running:
                                  f"{self.output}{self.d.log()[-4000:]}")
 
     def finish(self):
-        """Ends its input and waits for it to end well; its checksums by name."""
+        """Closes its input and waits for its successful end. Returns its checksums by name."""
         self.process.stdin.close()
         self.read_until(None)
         return checksums(self.output)
 
     def stop(self):
-        """Ends after its iteration; the checksums that it printed on the way."""
+        """Ends the job after its iteration. Returns the checksums that it printed."""
         self.process.terminate()
         found = self.finish()
-        found.pop("steps", None)  # of who knows how many iterations
+        found.pop("steps", None)  # the value depends on an unknown number of iterations
         return found
 
     def kill(self):
@@ -89,7 +88,7 @@ class Running:
 
 
 class Together:
-    """Runs of jobs, all of which are gone afterwards."""
+    """Runs of jobs, all of which have ended afterwards."""
 
     def __init__(self, d):
         self.d, self.running = d, []
@@ -112,7 +111,7 @@ def checksums(output):
 
 
 def compare(got, want, what):
-    """Both outputs are equal, and not empty."""
+    """Checks that both outputs are equal and not empty."""
     both = got.keys() & want.keys()
     if not both:
         raise AssertionError(f"{what}: no checksum to compare: {got}, alone {want}")
@@ -128,7 +127,7 @@ def known_policies(d):
 
 
 def setting(shown, key):
-    """A setting as `policy set` takes it, of a policy as `policy show` gives it."""
+    """Returns a setting for `policy set`, of a policy from `policy show`."""
     if key in shown:
         return f"{key}={shown[key]}"
     if f"{key}_seconds" in shown:
@@ -137,8 +136,8 @@ def setting(shown, key):
 
 
 class Policies:
-    """Chooses kernel policies live, by name with settings that go with it: streams+exclusive=yes.
-    Settings of an earlier choice are undone."""
+    """Chooses kernel policies live, by a name with settings: streams+exclusive=yes. Undoes the settings of earlier
+    choices."""
 
     def __init__(self, d):
         self.d, self.before, self.changed = d, d.ctl_json("policy", "show")["policy"], set()
@@ -165,7 +164,7 @@ def iterations(d):
 
 
 def wait_for_progress(d, running, count, seconds=PATIENCE):
-    """Each of them makes `count` iterations more, or ends."""
+    """Waits until each job makes `count` more iterations or ends."""
     before = iterations(d)
 
     def made():
@@ -177,7 +176,7 @@ def wait_for_progress(d, running, count, seconds=PATIENCE):
 
 
 class Count:
-    """Iterations a second between two moments."""
+    """Measures iterations per second between two moments."""
 
     def __init__(self, d):
         self.d, self.since, self.before = d, time.monotonic(), iterations(d)

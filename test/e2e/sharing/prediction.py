@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads of real programs, run by the daemon and by the simulator: what daemon/sim/papers/predict and
-run_prediction.py share. A workload is what arrives when, with which words, on how much memory.
-"""
+"""Workloads of real programs, run by the daemon and by the simulator: common code of daemon/sim/papers/predict and
+run_prediction.py. A workload lists the jobs with their arrivals and reservations, and the memory."""
 import json
 import os
 import subprocess
@@ -11,12 +10,12 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from harness import PATIENCE, Daemon, checksum_of, program, tool, wait_for
 
-CODE_MIB = 4  # room in the reservation for what modules take
+CODE_MIB = 4  # part of the reservation for modules
 solo_cache = {}
 
 
 class Job:
-    """A trainer that gives its reservation (MiB), how many iterations it has, and marks them."""
+    """A trainer that gives its reservation (MiB) and its number of iterations, and marks them."""
 
     def __init__(self, arrival, iterations, model, temporaries, passes):
         self.arrival, self.iterations = arrival, iterations
@@ -37,7 +36,7 @@ def equal_jobs(count, iterations, model, temporaries, passes):
 
 
 def solo(argv):
-    """The checksum of a program that has the whole device."""
+    """Returns the checksum of a program that has the whole device."""
     key = tuple(argv)
     if key not in solo_cache:
         with Daemon() as d:
@@ -46,7 +45,7 @@ def solo(argv):
 
 
 def start_all(d, jobs):
-    """Starts each job when it is due."""
+    """Starts each job when it arrives."""
     begin, started = time.monotonic(), []
     for i, job in sorted(enumerate(jobs), key=lambda pair: pair[1].arrival):
         time.sleep(max(0.0, begin + job.arrival - time.monotonic()))
@@ -71,8 +70,8 @@ def history(d, count):
 
 
 def real(workload, policy, recording=None, exclusive=False):
-    """Runs it in the daemon, every checksum as alone: its makespan, mean JCT and device time in
-    seconds, as salus-sim counts them. `recording`: where `salusctl record` writes it meanwhile."""
+    """Runs the workload in the daemon; every checksum must be that of a run alone. Returns makespan, mean JCT and
+    device time in seconds, counted as salus-sim does. `recording`: the file for `salusctl record`."""
     for job in workload.jobs:
         solo(job.argv)
     with Daemon("--device-memory", f"{workload.memory}MiB", "--lane-policy", policy) as d:
@@ -102,8 +101,7 @@ def real(workload, policy, recording=None, exclusive=False):
 
 
 def predicted(recording, policies):
-    """What the simulator makes of a recording: a policy's makespan and mean JCT in seconds, and
-    how many jobs it had."""
+    """Simulates a recording. Returns a policy's makespan and mean JCT in seconds, and the number of jobs."""
     done = subprocess.run([tool("salus-sim"), "run", recording, "--policy", ",".join(policies),
                            "--json"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode:

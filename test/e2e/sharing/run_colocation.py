@@ -6,11 +6,11 @@
     test/e2e/sharing/run_colocation.py [--policies A,B+KEY=VALUE,...] [--requests N] [--repeat R]
                                [--gap MS] [--report FILE.md]
 
-With --check: under every kernel policy of the daemon each result is the one that the job gives
-alone, the training gets on, and policies change live; nothing is asserted of time. Otherwise the
-experiment: in each repeat the same requests are served alone and under each policy, in an order that
-moves on by one from repeat to repeat, so that a machine whose speed drifts treats all alike. A
-ratio is to the `alone` of the same repeat. Exit status 0 when every checksum was that of alone.
+With --check: under every kernel policy of the daemon, each result is that of the job alone, the training makes
+progress, and policies change live; nothing is asserted about time. Otherwise runs the experiment. Each repeat serves
+the same requests alone and under each policy, in an order that rotates from repeat to repeat, so that a drift of the
+machine's speed affects all alike. Ratios relate to the `alone` of the same repeat. The exit status is 0 when every
+checksum was that of a run alone.
 """
 import argparse
 import os
@@ -24,9 +24,9 @@ from colocation import (GAP_MS, MEMORY, Count, Policies, Together, compare, know
                         service, trainers, wait_for_progress)
 from harness import PATIENCE, Daemon, run_tests, wait_for
 
-ONE_LANE = "streams+exclusive=yes"  # one lane at a time is no kernel policy, but it composes with them
+ONE_LANE = "streams+exclusive=yes"  # one lane at a time is no kernel policy, but it combines with them
 ALONE = "alone"
-WARM_UP = 8  # iterations before requests come: a trainer has printed a checksum by then
+WARM_UP = 8  # iterations before requests come, after which a trainer has printed a checksum
 
 
 def daemon():
@@ -36,7 +36,7 @@ def daemon():
 # ---- check ------------------------------------------------------------------------------------------
 
 def alone(*jobs):
-    """The checksums of each job with the whole device."""
+    """Returns the checksums of each job with the whole device."""
     found = []
     with daemon() as d, Together(d) as t:
         for job in jobs:
@@ -49,7 +49,7 @@ def choices(d):
 
 
 def test_results_are_those_of_alone_under_every_policy():
-    """The trainers end while the service is still there: an idle one keeps nobody waiting."""
+    """The trainers end while the service is still there: an idle service delays no job."""
     jobs = [service(12, 40, hold=True)] + trainers(24)
     want = alone(*jobs)
     with daemon() as d:
@@ -97,18 +97,19 @@ def turns(d, name):
 
 
 def test_kernel_policies_compose_with_lanes():
-    """Both trainers in one lane, in turns by fair; the service in another, before them by kernel."""
-    jobs = [service(12, 40, hold=True)] + trainers()  # these are stopped, after as many iterations as it takes
+    """The two trainers take turns in one lane by `fair`; the service in another lane precedes them by the kernel
+    policy."""
+    jobs = [service(12, 40, hold=True)] + trainers()  # stopped after as many iterations as it takes
     want = alone(jobs[0], *trainers(40))
     for kernel in ("orion", "slack"):
         with Daemon("--device-memory", MEMORY, "--lane-policy", "fair", "--max-lanes", "2",
                     "--kernel-policy", kernel) as d, Together(d) as t:
-            training = [t.start(jobs[1])]  # the first lane is large enough for the other one too
+            training = [t.start(jobs[1])]  # the first lane is large enough for the other trainer too
             wait_for_progress(d, training, 1)
             serving = t.start(jobs[0])
             serving.read_until("service ready")
             training.append(t.start(jobs[2]))
-            wait_for_progress(d, training, 9)  # each has printed a checksum
+            wait_for_progress(d, training, 9)  # each trainer has printed a checksum by then
             lanes = {j["name"]: j["lane"] for j in d.jobs()}
             if lanes["streaming"] != lanes["computing"] or lanes["service"] == lanes["streaming"]:
                 raise AssertionError(f"the lanes are {lanes}")
@@ -127,8 +128,8 @@ def job(d, name):
 
 
 def test_targets_of_latency_are_kept_at_the_cost_of_trainers():
-    """One that nobody can keep: the trainers stand still and have few multiprocessors, and the service says so;
-    one that is kept at once: they have all of it back; and what is computed stays the same."""
+    """With a target that cannot be kept, the trainers pause and have few multiprocessors, and the service reports it.
+    With a target that is kept at once, they get everything back. The results stay the same."""
     jobs = [service(1000, 5, hold=True)] + trainers()
     want = alone(jobs[0], *trainers(40))
     jobs[0].env.update(SALUS_SLO="1us", SALUS_SLO_OF="p50")
@@ -170,7 +171,7 @@ def refused(what, check):
 
 
 def test_a_wrong_result_is_noticed():
-    """What the other tests rely on: another number of requests or layers is another result."""
+    """Checks a premise of the other tests: another number of requests or layers gives another result."""
     few, more = alone(service(3, 1), service(4, 1))
     refused("one request more", lambda: compare(few, more, "service"))
     refused("no result", lambda: compare({}, more, "service"))
@@ -205,19 +206,19 @@ class Experiment:
         self.rows.setdefault(row, {}).setdefault(measure, []).append(value)
 
     def judge(self, row, job, got):
-        """Against what the same job gave alone; alone itself against its earlier runs."""
+        """Compares with the results of the same job alone; a run alone is compared with earlier ones."""
         want = self.reference.setdefault(job, dict(got))
         compare(got, want, f"{job} under {row}")
         self.compared[row] = self.compared.get(row, 0) + len(got.keys() & want.keys())
         if row == ALONE:
-            want.update(got)  # it may have got further
+            want.update(got)  # this run may have got further
 
     def serve(self, t, row, repeat):
-        """The requests of this repeat; the trainers' rates from the first of them to the last."""
+        """Serves the requests of this repeat. Returns the trainers' rates from the first request to the last."""
         serving = t.start(service(self.args.requests, self.args.gap, seed=1 + repeat))
         serving.read_until("service ready")
         count = Count(self.d)
-        # Ten times what they take as they come: no policy is so bad, only a hang
+        # Ten times the requests' time alone: no policy is that slow, only a hang
         serving.read_until("service checksum", PATIENCE + self.args.requests * self.args.gap / 100)
         rates = count.rates()
         self.judge(row, "service", serving.finish())
@@ -226,7 +227,7 @@ class Experiment:
         return rates
 
     def alone(self, repeat):
-        """The requests, then each trainer for half as long: beside others none gets further."""
+        """Serves the requests, then runs each trainer for half that time: beside others none gets further."""
         self.policies.choose("streams")
         with Together(self.d) as t:
             self.serve(t, ALONE, repeat)
@@ -252,9 +253,9 @@ class Experiment:
     def run(self):
         cells = [ALONE] + self.args.policies
         for choice in cells[1:]:
-            self.policies.choose(choice)  # an unknown one ends it here, not after minutes
+            self.policies.choose(choice)  # an unknown policy fails here, not after minutes
         for repeat in range(self.args.repeat):
-            first = repeat % len(cells)  # the very first is `alone`: the others need its checksums
+            first = repeat % len(cells)  # the very first row is `alone`: the others need its checksums
             for row in cells[first:] + cells[:first]:
                 if row == ALONE:
                     self.alone(repeat)
@@ -269,7 +270,7 @@ class Experiment:
               "  ".join(f"{j.name} {last[j.name]:5.1f} it/s" for j in trainers()),
               file=sys.stderr, flush=True)
 
-    # ---- what came out ----
+    # ---- results ----
 
     def relative(self, row, measure):
         return [a / b for a, b in zip(self.rows[row][measure], self.rows[ALONE][measure])]
@@ -320,7 +321,7 @@ def arguments():
     args = parser.parse_args()
     if args.requests < 1 or args.repeat < 1 or args.gap <= 0:
         parser.error("--requests, --repeat and --gap are above 0")
-    if args.requests * args.gap > 240_000:  # and what trainers print meanwhile fills their pipes
+    if args.requests * args.gap > 240_000:  # and the trainers' output would fill their pipes
         parser.error("a run takes more than four minutes: have fewer requests and more repeats")
     return args
 

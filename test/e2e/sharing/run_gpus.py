@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two software GPUs under one daemon: which one a job gets, that it computes there what it computes
-alone, and that what becomes of one is nothing to the jobs of the other. Nested, each of the daemon's
-workers has a GPU of its own of the daemon below.
+"""Tests two software GPUs under one daemon: which one a job gets, that a job's results are those of a run alone, and
+that faults of one GPU do not affect the jobs of the other. When nested, each of the daemon's workers has its own GPU of
+the daemon below.
 
     test/e2e/sharing/run_gpus.py [--list] [NAME-PART...]
 """
@@ -41,7 +41,8 @@ def script(path, text):
 
 
 def worker_in(folder):
-    """A worker's program. Nested: that of GPU N is a job on GPU N below, which every job sees as its first."""
+    """Returns a worker's program. When nested, the worker of GPU N is a job on GPU N below, which every job sees as its
+    first GPU."""
     if not NESTED:
         return tool("salus-gpu")
     return script(os.path.join(folder, "nested-worker"), '''
@@ -56,7 +57,7 @@ done
 
 
 class Two(Daemon):
-    """Two GPUs, both ready; `text` are sections of a configuration file."""
+    """Two GPUs, both ready; `text` has sections of a configuration file."""
 
     def __init__(self, *options, text="", ready=2):
         super().__init__(*options)
@@ -73,7 +74,8 @@ class Two(Daemon):
         return "--config", path
 
     def nest(self, text):
-        """What they are is said to the daemon below, what is done with them to this one."""
+        """Gives the daemon below the options that describe the GPUs, and this daemon those that tell how to use
+        them."""
         driver = os.path.join(BUILD, "shim", "libcuda.so.1")
         self.options += (*ABOVE, "--driver", driver)
         if "--worker" not in self.options:
@@ -91,7 +93,7 @@ class Two(Daemon):
         return self.ctl_json("gpu", "show", str(number))["gpu"]
 
     def run_on(self, number, argv):
-        """A job under `salusctl run`, as people start one."""
+        """Runs a job under `salusctl run`, as users do."""
         return self.ctl("run", "-q", "--gpu", str(number), "--", *argv, check=False)
 
 
@@ -103,13 +105,14 @@ def kill(d, *jobs):
 
 
 def history(d, count):
-    """Once so many jobs have ended: the worker says last of all that it has let go of one."""
+    """Returns the history once it has this many jobs: the worker reports a job's end last, after it has released the
+    job."""
     return wait_for(f"{count} jobs in the history",
                     lambda: (found := d.ctl_json("history")["history"]) and len(found) >= count and found)
 
 
 def launches(d):
-    """{GPU: launches of its jobs}"""
+    """Returns {GPU: launches of its jobs}."""
     count = {0: 0, 1: 0}
     for j in d.jobs():
         count[j["gpu"]] += j["launches"]
@@ -136,7 +139,7 @@ def test_the_list_shows_both():
 
 
 def test_a_gpu_by_its_uuid():
-    """Of the software GPU there is no choice. Nested: a worker is on one below that has this UUID, or gets none."""
+    """The software GPU cannot be selected by UUID. When nested, a worker gets the GPU below with this UUID, or none."""
     made = "GPU-73616c75-732d-736f-6674-2d6770752d0"
     with Two(text=f"[gpu 1]\ndevice_id = {made}1\n") as d:
         first, second = d.gpus()
@@ -189,7 +192,7 @@ def test_a_worker_that_is_killed_takes_its_own_jobs_alone():
 
 
 def test_a_list_of_visible_gpus_chooses_one():
-    """As Ray, Slurm, Kubernetes' plugins and shell loops say it, who know nothing of Salus."""
+    """Lists of GPUs as Ray, Slurm, Kubernetes' plugins and shell loops set them, without knowing Salus."""
     with Two() as d:
         uuids = [g["uuid"] for g in d.gpus()]
         lists = (("0", 0), ("1", 1), ("1,0", 1), (" 1", 1), ("0,1", 0), (uuids[1], 1), (uuids[0] + "," + uuids[1], 0), ("1,7", 1))
@@ -236,7 +239,7 @@ def test_eight_jobs_spread_evenly():
 
 
 def test_processes_of_one_run_stay_together():
-    """They may share memory by handles: a program of two processes finds both on one GPU, whichever it is."""
+    """The processes of a run may share memory by handles, so they get one GPU, whichever it is."""
     with Two() as d:
         busy = d.start(LONG, SALUS_GPU="0")
         wait_for("GPU 0 is taken", lambda: d.gpu(0)["jobs"] == 1)

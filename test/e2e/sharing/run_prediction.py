@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulator makes of a recording is what the daemon does: a small workload of real programs.
+"""Compares the simulator's result for a recording with the daemon's: a small workload of real programs.
 
-The bound is wide, for the machine may be another's in the next second; daemon/sim/papers/predict shows what
-the difference really is.
+The bound is wide, since other processes may use the machine in the next second; daemon/sim/papers/predict measures the
+real difference.
 """
 import os
 import sys
@@ -28,7 +28,7 @@ def test_a_recording_predicts_makespan_and_mean_jct():
         for i, what in enumerate(("makespan", "mean JCT")):
             print(f"    {policy}: {what} predicted {said[policy][i]:.2f} s, real {was[policy][i]:.2f} s",
                   flush=True)
-            # Another run may meet another machine: only the recorded one is held against its replay.
+            # Machine load differs from run to run, so only the recorded run is compared with its replay.
             if policy == "fair" and not 1 / FACTOR < said[policy][i] / was[policy][i] < FACTOR:
                 raise AssertionError(f"{what} under {policy} is off by more than {FACTOR}")
 

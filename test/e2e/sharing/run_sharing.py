@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes, turns and policies in the real daemon on the software GPU, with unmodified programs.
+"""Tests lanes, turns and policies in the real daemon on the software GPU, with unmodified programs.
 
     test/e2e/sharing/run_sharing.py [--list] [NAME-PART...]
 
-Every job's result is compared with the one it gives alone. What is asserted of time are shares of
-the device's time and counts of iterations; figures in seconds are only printed.
+Compares every job's result with that of a run alone. About time, only shares of the device's time and counts of
+iterations are asserted; figures in seconds are only printed.
 """
 import json
 import os
@@ -31,7 +31,7 @@ def require(condition, what):
 
 
 def solo(argv):
-    """The checksum of a program that has the whole device."""
+    """Returns the checksum of a program that has the whole device."""
     key = tuple(argv)
     if key not in solo_cache:
         with Daemon() as d:
@@ -44,8 +44,8 @@ def trainer(iterations, model=4, temporaries=8, passes=16, stuck=0):
 
 
 def word(persistent, ephemeral, **more):
-    """Environment of a job that gives its reservation, in MiB, with room for its code, and says where its
-    iterations begin; mark=0: that is found out."""
+    """Returns the environment of a job that gives its reservation, in MiB, with room for its code, and marks its
+    iterations. mark=0: the daemon finds the iterations itself."""
     env = {"SALUS_PERSISTENT": f"{persistent + 4}MiB", "SALUS_EPHEMERAL": f"{ephemeral}MiB",
            "SALUS_MARK": "1"}
     env.update({f"SALUS_{k.upper()}": str(v) for k, v in more.items()})
@@ -59,7 +59,7 @@ def start(d, name, argv, env, **popen):
 
 
 def finish(p, d):
-    """The process has ended well, with the result it gives alone; its record in the history."""
+    """Checks that the process has ended well with the result of a run alone. Returns its record in the history."""
     name, argv = p.salus
     try:
         out, err = p.communicate(timeout=PATIENCE)
@@ -82,8 +82,8 @@ def job(d, name):
 
 
 def shares(d, names, seconds, settled=lambda parts: True):
-    """Parts of the device's time that the jobs received in the next seconds, and its sum by second; for up
-    to ten times as long until they have settled: where others use the processors, jobs are late for turns."""
+    """Returns the jobs' shares of the device's time in the next `seconds`, and the device's time per second. Retries
+    with up to ten times as long until the shares have settled: on a busy machine jobs come late for their turns."""
     before, t0 = {n: job(d, n)["busy_seconds"] for n in names}, time.monotonic()
     while True:
         time.sleep(seconds)
@@ -105,7 +105,7 @@ def equal_parts(parts):
 
 
 def fair_phases(d, names, argv, env):
-    """Shares of each phase: one job, two, three (Salus, Fig. 11)."""
+    """Returns the shares of each phase: with one job, two, three (Salus, Fig. 11)."""
     running, phases = [], []
     for name in names:
         running.append(start(d, name, argv, env))
@@ -164,8 +164,8 @@ def test_fair_weights_of_lanes():
 
 
 def test_time_of_overlapping_lanes_is_split():
-    """Two jobs in lanes of their own run side by side: together they are charged no more time than
-    the device's threads had, and each about half."""
+    """Two jobs in lanes of their own run side by side. Together they are charged no more time than the device's threads
+    had, and each about half."""
     argv, threads = trainer(100000, 2, 2, 1), 2
     with Daemon("--device-memory", "64MiB", "--lane-policy", "pack", "--device-threads", str(threads)) as d:
         running = [start(d, n, argv, word(2, 2)) for n in ("a", "b")]
@@ -182,13 +182,13 @@ def test_time_of_overlapping_lanes_is_split():
             p.communicate()
 
 
-# Who holds the turn keeps it to the iteration's end, also on a machine that gives it no processor meanwhile.
+# The holder of a turn keeps it to the iteration's end, also on a machine that gives it no processor meanwhile.
 PATIENT = ("--lease", "1h", "--lease-factor", "1000", "--idle-turn", "1h")
 
 
 def test_switching_moves_no_byte():
     """Two jobs alternate in one lane, iteration by iteration; both results are right."""
-    for times in (40, 200, 1000): # more where one of them began when the other was about to end
+    for times in (40, 200, 1000): # more iterations if one job began when the other was about to end
         argv = trainer(times, 2, 8, 8)
         with Daemon("--device-memory", "22MiB", "--lane-policy", "fair", *PATIENT) as d:
             done = [finish(p, d) for p in [start(d, n, argv, word(2, 8)) for n in ("a", "b")]]
@@ -202,8 +202,9 @@ def test_switching_moves_no_byte():
 
 
 def test_graphs_share_a_lane_in_time():
-    """What graphs allocate is of an iteration: two jobs have room for one's. What outlives it is kept."""
-    for times in ("30", "200", "1000"): # more where one of them began when the other was about to end
+    """Allocations of graphs belong to an iteration: two jobs run with room for one iteration's. Allocations that
+    outlive it are kept."""
+    for times in ("30", "200", "1000"): # more iterations if one job began when the other was about to end
         argv = [program("graph_trainer"), times, "2", "8", "1"]
         with Daemon("--device-memory", "30MiB", "--lane-policy", "fair", *PATIENT) as d:
             started = [start(d, n, argv, word(4, 12)) for n in ("a", "b")]
@@ -221,8 +222,8 @@ def test_graphs_share_a_lane_in_time():
 
 
 def test_graphs_memory_is_spilled_swapped_and_comes_back():
-    """Leases end within iterations, and two of four jobs have room."""
-    for steps in ("60", "200", "600"): # more where one of them began when the others were about to end
+    """Leases end within iterations, and only two of four jobs fit."""
+    for steps in ("60", "200", "600"): # more steps if one job began when the others were about to end
         with Daemon("--device-memory", "190MiB", "--lane-policy", "fair", "--lease", "1ms", "--swap", "yes") as d:
             started = [start(d, f"job{seed}", [program("graph_memory"), steps, str(seed)], word(26, 110))
                        for seed in range(1, 5)]
@@ -238,18 +239,18 @@ def test_graphs_memory_is_spilled_swapped_and_comes_back():
 # ---- srtf, fifo, pack -----------------------------------------------------------------------------
 
 def test_srtf_preempts_a_long_job_within_an_iteration():
-    # However late the short one is seen, the long one has more to do; it is not waited for.
+    # However late the short job is seen, the long one has more left; the test does not wait for the long one.
     long_argv, short_argv = trainer(100000, 2, 8, 16), trainer(8, 2, 8, 16)
     with Daemon("--device-memory", "22MiB", "--lane-policy", "srtf", *PATIENT) as d:
         a = start(d, "long", long_argv, word(2, 8, iterations=100000))
         wait_for("the long job iterates", lambda: (job(d, "long") or {}).get("iterations", 0) > 8)
         seen = []
-        for _ in range(10):  # a short one may have ended before we looked twice
+        for _ in range(10):  # a short job may have ended before the second look
             b = start(d, "short", short_argv, word(2, 8, iterations=8))
             seen = []
             while b.poll() is None:
                 now = {j["name"]: j["iterations"] for j in d.jobs()}
-                if 1 <= now.get("short", 0) < 7: # the last of eight has a turn to come
+                if 1 <= now.get("short", 0) < 7: # the last of the eight iterations has not begun
                     seen.append(now["long"])
             if len(seen) >= 2:
                 break
@@ -264,8 +265,8 @@ def test_srtf_preempts_a_long_job_within_an_iteration():
 
 
 def makespan(d, argv, env, count):
-    """Seconds, and how many turns there were at once at most: by lane, for lanes are one snapshot and jobs
-    are not."""
+    """Returns the seconds, and the most turns at the same time. Counts turns by lane, since the list of lanes is one
+    snapshot and the list of jobs is not."""
     begin = time.monotonic()
     started = [start(d, f"job{i}", argv, env) for i in range(count)]
     turns = 0
@@ -292,7 +293,7 @@ def test_pack_runs_small_jobs_side_by_side_and_fifo_one_at_a_time():
 # ---- more jobs than memory --------------------------------------------------------------------------
 
 def oversubscribed(policy, *options, persistent, ephemeral, count):
-    """Jobs whose words are three times the device's memory, with results as alone."""
+    """Runs jobs with reservations of three times the device's memory; the results are those of runs alone."""
     with Daemon("--device-memory", f"{(persistent + 4 + ephemeral) * count // 3}MiB",
                 "--lane-policy", policy, *options) as d:
         jobs = []
@@ -318,7 +319,7 @@ def test_three_times_the_memory_with_swap():
 
 
 def test_mapped_memory_is_swapped_and_comes_back():
-    """Virtual memory management: what is mapped, and what has only a handle, goes along with its job."""
+    """Virtual memory management: mapped memory, and memory that has only a handle, moves with its job."""
     with Daemon("--device-memory", "64MiB", "--lane-policy", "fair", "--swap", "yes", "--lease", "20ms") as d:
         argv = [program("virtual"), "120"]
         started = [start(d, f"job{i}", argv, word(24, 2)) for i in range(4)]
@@ -354,7 +355,7 @@ def test_waiting_has_a_reason_a_place_and_an_end():
 # ---- lifetimes, leases ------------------------------------------------------------------------------
 
 def test_gradients_that_live_over_boundaries_survive_sharing():
-    for times in ("60", "300"): # more where one of them began when the other was about to end
+    for times in ("60", "300"): # more iterations if one job began when the other was about to end
         argv = [program("accumulate"), times, "4", "each"]
         with Daemon("--device-memory", "64MiB", "--lane-policy", "fair") as d:
             env = word(12, 24)
@@ -406,7 +407,8 @@ def test_an_unknown_job_is_measured_and_then_shares():
 # ---- processes that wait for one another ---------------------------------------------------------------
 
 def test_ranks_of_one_run_meet_at_a_barrier():
-    """Twelve, where memory is kept for eight of unknown needs: nobody is measured within the hour."""
+    """Twelve ranks, though there is memory for eight jobs of unknown needs: no job's needs are measured within the
+    lease of an hour."""
     with Daemon("--device-memory", "512MiB", "--unknown-memory", "0", "--lease", "3600s") as d:
         alone = d.checksum([program("ranks"), "12"], SALUS_RUN="7")
         equal(d.checksum([program("ranks"), "12"], SALUS_RUN="8"), alone, "checksum")
@@ -418,7 +420,8 @@ def test_ranks_of_one_run_meet_at_a_barrier():
 
 
 def test_ranks_that_do_not_fit_together_are_refused():
-    """With the reason, and at once: those that are there would wait for them with their memory."""
+    """A rank that does not fit is refused at once, with the reason: otherwise the running ranks would wait for it while
+    they hold memory."""
     why = "does not fit beside the other processes of its run"
     with Daemon("--device-memory", "256MiB") as d:
         run = dict(word(86, 10), SALUS_RUN="6")
@@ -434,7 +437,7 @@ def test_ranks_that_do_not_fit_together_are_refused():
             p.kill()
             p.communicate()
         wait_for("they are gone", lambda: not d.jobs())
-        # All at once: the command ends the others when the first one has failed.
+        # All four start at once: the command ends the others when the first one has failed.
         done = d.run([program("ranks"), "4"], SALUS_RUN="7", SALUS_PERSISTENT="100MiB")
         require(done.returncode and why in done.stderr, f"four ranks of 100 MiB in 256 MiB\n{done.stderr}")
 
@@ -462,7 +465,7 @@ def test_pause_and_resume():
                 (j := job(d, "paused")) and j["iterations"] > 3 and j))
             if found is not True and d.ctl("job", "pause", number := str(found["id"]), check=False).returncode == 0:
                 break
-            finish(p, d) # it had ended before it was told to stand
+            finish(p, d) # the job had ended before it was told to pause
         wait_for("it stands", lambda: job(d, "paused")["turn"] == 0)
         before = job(d, "paused")["launches"], job(d, "paused")["iterations"]
         time.sleep(0.3)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on the harm that a user, or a slow reader of the log, can do to the others.
+"""Tests the limits on the harm that a user, or a slow reader of the log, can do to others.
 
     test/e2e/users/run_limits.py [NAME-PART...]
 
-Needs no CUDA compiler. A test is a function whose name begins with `test_`; it fails by raising.
-Those that act as other users need root; elsewhere they are skipped, and counted.
+Needs no CUDA compiler. A test is a function whose name begins with `test_`; it fails by raising. Tests that act as
+other users need root; otherwise they are counted as skipped.
 """
 import errno
 import fcntl
@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import BUILD, PATIENCE, Daemon, Skipped, run_tests, tool, wait_for
 
 GARBAGE = b"this is no hello"
-MAGIC = 0x554c4153  # constants of proto/wire/wire.h, which also has the layouts
+MAGIC = 0x554c4153  # constants of proto/wire/wire.h, which also describes the layouts
 HELLO = struct.Struct("<IHHQiI64s QQIIiIQQQQQ32s")
 USED = 144  # offset of wire_submission.used
 ANSWER = struct.Struct("<II")
@@ -54,7 +54,7 @@ def connect(d, name="job.sock", wait=None):
 # ---- the log -------------------------------------------------------------------------------------
 
 class PipedDaemon(Daemon):
-    """Its log goes into a pipe, of which `reader` is the end to read."""
+    """A daemon whose log goes into a pipe; `reader` is the end to read."""
 
     def __enter__(self):
         self.reader, self.writer = os.pipe()
@@ -68,7 +68,7 @@ class PipedDaemon(Daemon):
         return self
 
     def fill(self):
-        """Whoever writes into the pipe from now on has to wait for a reader."""
+        """Fills the pipe, so that the next writer has to wait for a reader."""
         own = os.open(f"/proc/self/fd/{self.writer}", os.O_WRONLY | os.O_NONBLOCK)
         try:
             while True:
@@ -88,7 +88,7 @@ class PipedDaemon(Daemon):
 
 
 def provoke(d, count=1):
-    """A client that says nonsense: it is refused, with a record in the log."""
+    """Connects and sends garbage; the client is refused, with a record in the log."""
     for _ in range(count):
         s = connect(d, wait=PATIENCE)
         s.send(GARBAGE)
@@ -106,7 +106,7 @@ def test_log_whose_reader_is_gone():
         d.log_file.close()
         provoke(d, 3)
         d.process.send_signal(signal.SIGHUP)
-        time.sleep(1.2)  # the records of a second later too
+        time.sleep(1.2)  # also records that come a second later
         provoke(d, 3)
         equal(state(d), "ok", "state")
         equal(d.worker_pid(), worker, "worker")
@@ -115,7 +115,7 @@ def test_log_whose_reader_is_gone():
 
 
 def restarts_beside_a_reader_that_has_stopped():
-    """Of the worker, the first of which is ours."""
+    """Kills the worker first; the restarts after that are the daemon's own."""
     with PipedDaemon("--worker-timeout", "3s") as d:
         worker = wait_for("a worker", d.worker_pid)
         d.fill()
@@ -123,10 +123,10 @@ def restarts_beside_a_reader_that_has_stopped():
         d.process.send_signal(signal.SIGHUP)
         provoke(d, 20)
         equal(state(d), "ok", "state")
-        os.kill(worker, signal.SIGKILL)  # the next one has the same log
+        os.kill(worker, signal.SIGKILL)  # the next worker writes to the same log
         wait_for("another worker serves", lambda: d.worker_pid() not in (None, worker)
                  and state(d) == "ok")
-        time.sleep(4)  # longer than worker_timeout: a worker that waits for its log is lost
+        time.sleep(4)  # longer than worker_timeout: a worker that blocks on its log would be given up
         restarts = d.ctl_json("status")["status"]["worker_restarts"]
         d.process.terminate()
         equal(d.process.wait(PATIENCE), 0, "exit status")
@@ -134,7 +134,7 @@ def restarts_beside_a_reader_that_has_stopped():
 
 
 def test_log_whose_reader_has_stopped():
-    for _ in range(3):  # again where the worker was late for another reason
+    for _ in range(3):  # repeated: the worker may have been late for another reason
         restarts = restarts_beside_a_reader_that_has_stopped()
         if restarts == 1:
             return
@@ -142,7 +142,7 @@ def test_log_whose_reader_has_stopped():
 
 
 def refusals_said(lines):
-    """(written, counted) in the log."""
+    """Returns (written, counted) refusals in the log."""
     refused = [line for line in lines if "event=refused" in line and "event=suppressed" not in line]
     return len(refused), sum(int(n) for n in re.findall(r"suppressed(?: records)?=(\d+)[^\n]*", "\n".join(
         line for line in lines if "event=refused" in line)))
@@ -173,16 +173,16 @@ def hello(priority=0, weight=0, persistent=0, ephemeral=0, slo=0, run=0):
 
 
 def make_context(submission):
-    """What the library writes when its program makes a context: from then on people see the job."""
+    """Writes what the library writes when its program makes a context; from then on the job is listed."""
     with mmap.mmap(submission, 4096) as page:
         struct.pack_into("<I", page, USED, 1)
 
 
 def reply(s):
-    """(result, text) of what the broker says next; descriptors that come along are closed."""
+    """Returns (result, text) of the broker's next message; closes descriptors that come with it."""
     try:
         data, fds, _, _ = socket.recv_fds(s, 4096, 8)
-    except ConnectionResetError:  # our message was left unread; its own is there all the same
+    except ConnectionResetError:  # the broker did not read our message, but its own message is there all the same
         data, fds, _, _ = socket.recv_fds(s, 4096, 8)
     if len(fds) == 4:
         make_context(fds[0])
@@ -196,7 +196,7 @@ def reply(s):
 
 
 def join(s, **wishes):
-    """The whole handshake: (result, text) of its end."""
+    """Does the whole handshake. Returns (result, text) of its end."""
     try:
         s.send(hello(**wishes))
     except BrokenPipeError:
@@ -209,7 +209,7 @@ def join(s, **wishes):
 
 
 class Verifier:
-    """A job that compares its results for as long as this is entered."""
+    """A job that compares its results until the `with` block ends."""
 
     def __init__(self, d, *options, **popen):
         self.process = subprocess.Popen([*VERIFIER, *options], env=d.environment(), text=True,
@@ -224,7 +224,7 @@ class Verifier:
         return self.process.stdout.readline().rstrip("\n")
 
     def rounds(self, more):
-        """So many more rounds end well."""
+        """Waits for this many more correct rounds."""
         for _ in range(more):
             line = self.line()
             if not line.startswith("round "):
@@ -232,7 +232,7 @@ class Verifier:
             self.count = int(line[6:])
 
     def take(self, mib):
-        """What becomes of its wish for more device memory."""
+        """Asks the job to allocate more device memory. Returns the answer."""
         self.process.stdin.write(f"{mib}\n")
         self.process.stdin.flush()
         while (line := self.line()).startswith("round "):
@@ -264,7 +264,7 @@ def ready(d):
 
 
 def unanswered(d, count):
-    """So many connections that say hello and nothing more; the words of those that were refused."""
+    """Opens this many connections that send hello and nothing more. Returns the texts of the refusals."""
     socks, refusals = [], []
     for _ in range(count):
         s = connect(d, wait=PATIENCE)
@@ -314,7 +314,7 @@ def test_descriptors_run_out_in_the_worker():
 
 
 def test_descriptors_of_which_none_is_left_cost_no_time():
-    """A socket from which nothing can be accepted stays readable."""
+    """When accept() fails, the listening socket stays readable; the broker must not spin."""
     with Daemon() as d:
         ready(d)
         set_limit(d.process.pid, 5)
@@ -351,13 +351,13 @@ def test_descriptors_are_as_many_as_allowed_for_daemons_alone():
             equal(soft, hard, "the daemons' limit")
 
 
-# In the order of fail_call.c.
+# The calls in the order of fail_call.c.
 CALLS = ("accept4", "memfd_create", "mmap", "eventfd", "sendmsg", "epoll_ctl", "recvmsg")
 
 
 def fail(path, call, nth, error):
-    """The nth call of that name fails in the program whose file this is. Returns what is left of the
-    countdown, as a function."""
+    """Makes the nth call of that name fail in the program of that file. Returns a function that reads the rest of the
+    countdown."""
     with open(path, "r+b") as f:
         plans = mmap.mmap(f.fileno(), 0)
     place = 8 * CALLS.index(call)
@@ -367,8 +367,7 @@ def fail(path, call, nth, error):
 
 
 def test_descriptors_that_a_single_call_lacks_cost_one_job_at_most():
-    """One call fails at a time, in either process; the job that was there before goes on, and the
-    one that comes after is served."""
+    """One call fails at a time, in either process. The earlier job continues, and a later one is served."""
     with tempfile.TemporaryDirectory() as dir:
         for name in ("salusd", "salus-gpu"):
             with open(os.path.join(dir, name), "wb") as f:
@@ -387,7 +386,7 @@ def test_descriptors_that_a_single_call_lacks_cost_one_job_at_most():
                     for call in CALLS:
                         for nth in (1, 2, 3, 4):
                             if (name, call) == ("salusd", "epoll_ctl") and nth > 2:
-                                continue  # libuv tries each once, and aborts if that changes later
+                                continue  # libuv tries each once, and aborts if a later call gives another result
                             for error in (errno.EMFILE, errno.ENOMEM) if call != "sendmsg" else \
                                     (errno.ETOOMANYREFS,):
                                 left = fail(os.path.join(dir, name), call, nth, error)
@@ -415,11 +414,11 @@ def test_descriptors_that_a_single_call_lacks_cost_one_job_at_most():
 
 # ---- users ---------------------------------------------------------------------------------------
 
-ALICE, BOB, ML = 54321, 54322, 54399  # numbers suffice; no such users need to exist
+ALICE, BOB, ML = 54321, 54322, 54399  # numbers suffice: the users need not exist
 
 
 class acting_as:
-    """Connections made within are this user's, in the eyes of the kernel."""
+    """For the kernel, connections made within belong to this user."""
 
     def __init__(self, uid, *groups):
         self.uid, self.groups = uid, groups
@@ -439,7 +438,7 @@ class acting_as:
 
 
 class OpenDaemon(Daemon):
-    """Anybody may use both of its sockets, and what says nothing is not ended by time."""
+    """A daemon whose two sockets any user may use, and which does not close silent connections."""
 
     def __init__(self, *options):
         super().__init__("--handshake-timeout", "600s", "--control-idle", "600s", *options)
@@ -458,13 +457,13 @@ def as_user(uid, d, count, name="job.sock", groups=(), wait=PATIENCE):
 
 
 def join_as(uid, d, groups=(), **wishes):
-    """A whole handshake, and the connection: (result, text, socket)."""
+    """Does a whole handshake as this user. Returns (result, text, socket)."""
     s, = as_user(uid, d, 1, groups=groups)
     return *join(s, **wishes), s
 
 
 def refusals_of(socks):
-    """The words on those of the connections that were refused already."""
+    """Returns the texts on those connections that have been refused already."""
     words = []
     for s in socks:
         if select.select([s], [], [], 0)[0]:
@@ -473,7 +472,7 @@ def refusals_of(socks):
 
 
 def ask(s, verb, **args):
-    """One request over ctl.sock, packed by hand; the bytes of the reply."""
+    """Sends one hand-packed request over ctl.sock. Returns the bytes of the reply."""
     def text(t):
         return bytes([0xd9, len(t)]) + t.encode()
 
@@ -490,7 +489,7 @@ def contains(text, part, what):
 
 
 def tenants(d):
-    """Who is here; the list has also whoever was, or has limits."""
+    """Returns the users with connections; the daemon's list also has earlier users, and users with limits."""
     return {t["uid"]: t for t in d.ctl_json("tenant", "list")["tenants"] if t["connections"]}
 
 
@@ -500,7 +499,7 @@ def close(socks):
 
 
 def test_user_of_silent_connections_holds_up_nobody():
-    """One user's silent connections, without and with a hello, never stand before another's job."""
+    """One user's silent connections, without and with a hello, never delay another user's job."""
     with OpenDaemon() as d:
         for say in (None, hello()):
             socks = as_user(ALICE, d, 1000)
@@ -513,7 +512,7 @@ def test_user_of_silent_connections_holds_up_nobody():
             result, text, bob = join_as(BOB, d)
             equal((result, text), (0, ""), "another user's job")
             wait_for("all are seen", lambda: (t := tenants(d)[ALICE])["connections"] + t["refused"] == 1000)
-            # One whose hello the broker has read waits for a place, and is silent no more.
+            # A connection whose hello the broker has read waits for a place and does not count as silent.
             wait_for("an eighth of the places is theirs; the others wait",
                      lambda: tenants(d)[ALICE]["handshakes"] == (8 if say else 64))
             t = tenants(d)[ALICE]
@@ -531,7 +530,7 @@ def test_user_of_silent_connections_holds_up_nobody():
 
 
 def test_user_of_silent_offers_holds_no_memory():
-    """Who says nothing of the windows that it was offered has no place in the memory, however much it asks for."""
+    """Clients that do not answer an offer of windows reserve no memory, however much they asked for."""
     with OpenDaemon("--device-memory", "256MiB", "--unknown-memory", "64MiB", "--handshake-timeout", "600s") as d:
         socks = as_user(ALICE, d, 64)
         for s in socks:
@@ -544,7 +543,7 @@ def test_user_of_silent_offers_holds_no_memory():
 
 
 def test_user_of_idle_jobs_leaves_places():
-    """Idle jobs that are welcome do not take every place."""
+    """The idle jobs of one user do not take every place."""
     with OpenDaemon() as d:
         socks, words = [], []
         for _ in range(64):
@@ -576,7 +575,8 @@ def question():
 
 
 def test_user_of_questions_leaves_nothing_behind():
-    """Whether he reads the answers or not; where he has no connection left he is told why."""
+    """Questions leave nothing behind, whether the user reads the answers or not. A user without a free connection is
+    told why."""
     with OpenDaemon() as d:
         socks = []
         for _ in range(10):
@@ -608,7 +608,7 @@ def test_user_of_idle_controls_delays_no_status():
         contains(said, b"\xa4code\xa7refused", "its code, by which salusctl exits with 6")
         contains(ask(socks[0], "status"), b"degraded" if state(d) != "ok" else b"ok", "an old one's answer")
         close(socks)
-        # Those of root have no bound: the one that was silent for longest makes room.
+        # root's control connections have no limit: for a new one, the longest silent one is closed.
         socks = [connect(d, "ctl.sock", wait=PATIENCE) for _ in range(1000)]
         contains(ask(socks[-1], "status"), b"ok", "the latest one's answer")
         equal(state(d), "ok", "state")
@@ -635,7 +635,7 @@ def test_user_of_many_connections():
 
 
 def test_user_of_rank_needs_the_right():
-    """Priority above 0 and weight above 1, at the beginning and later."""
+    """Priority above 0 and weight above 1, at the start of a job and later."""
     with OpenDaemon() as d:
         for wish, words in (({"priority": 1000}, "priority 1000 is above max_priority = 0"),
                             ({"priority": 1}, "priority 1 is above max_priority = 0"),
@@ -695,7 +695,7 @@ def test_user_and_group_sections():
 
 
 def test_user_is_limited_at_run_time():
-    """salusctl tenant limit counts at once and until a reload; it is root's alone."""
+    """A user's limit set with salusctl counts at once and until a reload; only root may set it."""
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
         f.write("[users]\nuser_jobs = 2\n")
         f.flush()
@@ -716,7 +716,7 @@ def test_user_is_limited_at_run_time():
 
 
 def test_user_that_comes_and_goes_leaves_nothing():
-    """However a connection ends, it is not counted any more."""
+    """However a connection ends, it is no longer counted afterwards."""
     with OpenDaemon() as d:
         for _ in range(20):
             socks = as_user(ALICE, d, 6) + as_user(ALICE, d, 4, "ctl.sock")
@@ -751,7 +751,7 @@ def needs_root():
 
 
 def test_user_of_device_memory():
-    """What is granted to all jobs of a user together, as it grows and as it is said beforehand."""
+    """The memory granted to all jobs of a user together, as it grows and as it is reserved at the start."""
     needs_root()
     with OpenDaemon("--user-device-memory", "64MiB", "--unknown-memory", "8MiB") as d:
         with Verifier(d, "--uid", str(ALICE), "--device", "48") as first:
@@ -759,7 +759,7 @@ def test_user_of_device_memory():
             first.rounds(1)
             second = Verifier(d, "--uid", str(ALICE), "--device", "48", "--rounds", "1")
             equal(second.line(), "device 2", "above it")
-            second.rounds(1)  # it goes on with what it has
+            second.rounds(1)  # the job continues with the memory that it has
             contains(second.process.communicate("")[1], 'reason="user_device_memory = 64 MiB: the jobs of user 54321',
                      "its own standard error")
             contains(d.log(), 'why="user_device_memory = 64 MiB: the jobs of user 54321 have ', "the log")
@@ -774,12 +774,12 @@ def test_user_of_device_memory():
             first.rounds(2)
             t = tenants(d)[ALICE]
             equal((t["device_bytes"], t["device_limit_bytes"]), (50 << 20, 64 << 20), "Alice's")
-            d.process.send_signal(signal.SIGHUP)  # from the command line: all stays as it is
+            d.process.send_signal(signal.SIGHUP)  # the limit is from the command line, so a reload changes nothing
             first.rounds(2)
 
 
 def test_user_of_idle_memory_makes_room():
-    """A job that stands still goes to host memory for another user's that grows, and loses nothing."""
+    """A suspended job is swapped to host memory when another user's job grows, and loses no data."""
     needs_root()
     with OpenDaemon("--device-memory", "256MiB", "--unknown-memory", "8MiB", "--idle-after", "100ms") as d:
         with Verifier(d, "--uid", str(ALICE), "--device", "180") as alice:
@@ -817,7 +817,7 @@ def test_user_of_device_memory_whose_limit_grows():
 
 
 def test_user_of_pinned_memory():
-    """No job sees more than its user may have; of several the one that grew is ended."""
+    """No job sees more pinned memory than its user may have; of several jobs, the one that grew is ended."""
     needs_root()
     with OpenDaemon("--user-pinned", "128MiB") as d:
         large = Verifier(d, "--uid", str(ALICE), "--pinned", "200", "--rounds", "1")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two users: nothing that one leaves in memory is ever seen by the other.
+"""Tests two users: nothing that one leaves in memory is ever visible to the other.
 
     test/e2e/users/run_users.py [--long] [--list] [NAME-PART...]
 
-The program `secret` fills all memory that a job can reach and looks for another one's secret in all
-that it gets without having written it. Each user is a uid of its own, so this needs root; without it
-the tests are counted as skipped. What must be found is tried as well: between jobs of one user.
+The program `secret` fills all memory that a job can reach, and searches all memory that it gets and has not written for
+the other user's secret. Each user is a uid of its own, so the tests need root; without it they are counted as skipped.
+A control test checks that jobs of one user do find each other's secrets.
 """
 import os
 import signal
@@ -19,14 +19,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import BUILD, ON_DRIVER, PATIENCE, Daemon, program, run_tests, tool, wait_for
 
 LONG = "--long" in sys.argv
-ALICE, BOB = 60001, 60002 # no such users need to exist
+ALICE, BOB = 60001, 60002 # the users need not exist
 SECRETS = {ALICE: "a11ce5ec4e7f00d5", BOB: "b0b5ec4e7beefcaf"}
 ROUNDS = 6 if LONG else 3
 MIBS = 8 if LONG else 4
 P, E = MIBS * 12 + 96, MIBS * 12 # MiB of a job
 WORD = {"SALUS_MARK": "1", "SALUS_PERSISTENT": f"{P}MiB", "SALUS_EPHEMERAL": f"{E}MiB"}
 ROOM = ("--device-memory", "1GiB", "--window-host-bytes", "1GiB")
-# Kernels on a real GPU reach everybody's memory, so that it has one user at a time unless this is said.
+# Kernels on a real GPU can reach all users' memory. So it serves one user at a time, unless this option is set.
 BOTH = ("--share-users", "yes") if ON_DRIVER else ()
 
 
@@ -36,8 +36,8 @@ def require(condition, what):
 
 
 class Shared(Daemon):
-    """A daemon that other users can reach as they reach an installed one: they may enter its run
-    directory; job.sock is everybody's, ctl.sock its group's."""
+    """A daemon that other users can reach like an installed one: they may enter its run directory, job.sock is open to
+    all, and ctl.sock to its group."""
 
     def __enter__(self):
         os.chmod(self.run_dir, 0o755)
@@ -51,20 +51,20 @@ class Shared(Daemon):
         return p
 
     def secret(self, uid, rounds=ROUNDS, theirs=None, **env):
-        """A job that holds its memory until `done` or killed."""
+        """Starts a job that holds its memory until done() or kill()."""
         other = theirs or SECRETS[ALICE if uid == BOB else BOB]
         return self.job(uid, program("secret"), SECRETS[uid], other, str(rounds), str(MIBS), **env)
 
     def ctl_as(self, uid, *args):
-        """As a member of the control socket's group, which here is root's."""
+        """Runs salusctl as a member of the control socket's group, which here is root's."""
         return subprocess.run([tool("salusctl"), "--run-dir", self.run_dir, *args], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE,
                               user=uid, group=0, extra_groups=[], cwd="/")
 
 
 def filled(p, d):
-    """Waits until it has been through all its rounds; its last line."""
-    lines, hangs = [], threading.Timer(5 * PATIENCE, p.kill)  # they are many, and it may have waited for others
+    """Waits until the job has finished all its rounds. Returns its last line."""
+    lines, hangs = [], threading.Timer(5 * PATIENCE, p.kill)  # there are many, and the job may have waited for others
     hangs.start()
     for line in p.stdout:
         lines.append(line)
@@ -79,7 +79,7 @@ def filled(p, d):
 
 
 def done(p, want=0):
-    """It ended, and found nothing, or all it was to find."""
+    """Checks that the job ended and found nothing, or everything that it should find."""
     if p.stdin.closed: p.stdin = None
     _, err = p.communicate("" if p.stdin else None, timeout=PATIENCE)
     require(p.returncode == want, f"user {p.uid}: exit {p.returncode}, expected {want}\n{err}")
@@ -117,7 +117,7 @@ def test_nothing_is_left_by_a_job_that_was_killed():
 
 
 def test_what_one_user_lends_is_not_there_for_another():
-    """The handles are in a file that both can read: what they open is of one user."""
+    """The handles are in a file that both users can read, but only processes of the lender's user can open them."""
     for uid, want in ((BOB, "memory 205 event 205\n"), (ALICE, "memory 0 event 0\n")):
         with Shared(*ROOM, *BOTH) as d:
             path = os.path.join(d.run_dir, "handles")
@@ -132,7 +132,8 @@ def test_what_one_user_lends_is_not_there_for_another():
 
 
 def test_descriptors_of_one_user_open_nothing_for_another():
-    """He may have one, and so keep the other's memory, whose end it outlives."""
+    """A user may receive another user's descriptor, which keeps that memory beyond its owner's end, but cannot open
+    it."""
     for uid, want in ((BOB, 1), (ALICE, 0)):
         with Shared(*ROOM, *BOTH) as d:
             ends = socket.socketpair()
@@ -151,7 +152,7 @@ def test_descriptors_of_one_user_open_nothing_for_another():
 
 
 def side_by_side(*options, users=(ALICE, BOB), rounds=ROUNDS, leave=False):
-    """All at once; the history's records of them. `leave`: each ends when it is done."""
+    """Runs all jobs at once. Returns their records in the history. `leave`: each ends when it is done."""
     with Shared(*options) as d:
         jobs = [d.secret(uid, rounds, SALUS_JOB_NAME=f"user{uid}") for uid in users]
         for p in jobs:
@@ -170,8 +171,8 @@ def test_nothing_is_seen_of_a_job_beside():
 
 
 def test_users_wait_rather_than_share_a_lane():
-    """There is room for one lane: the second user's job waits until the first one has left. So it does on a real
-    GPU, however many lanes there may be."""
+    """There is room for one lane: the second user's job waits until the first user's jobs have left. On a real GPU it
+    waits whatever the number of lanes."""
     with Shared(*ROOM, *(() if ON_DRIVER else ("--max-lanes", "1"))) as d:
         a = d.secret(ALICE, SALUS_JOB_NAME="a")
         filled(a, d)
@@ -200,8 +201,8 @@ def test_a_lane_that_users_share_is_cleared_between_them():
 
 
 def test_and_so_when_turns_are_lost_within_iterations():
-    """A lease far shorter than an iteration: what a job has in the lane is spilled."""
-    for rounds in (1, 6, 36): # more where one of them began when the other was about to end
+    """The lease is far shorter than an iteration, so a job's memory in the lane is spilled."""
+    for rounds in (1, 6, 36): # more rounds if one job began when the other was about to end
         ended = side_by_side(*SHARE, "--lease", "5ms", "--lease-factor", "1", rounds=rounds)
         if any(j["switched_bytes"] for j in ended):
             break
@@ -210,8 +211,8 @@ def test_and_so_when_turns_are_lost_within_iterations():
 
 
 def test_and_so_when_memory_goes_to_the_host():
-    """Persistent memory of two jobs fits, of three it does not."""
-    for rounds in (6, 24, 96): # more where one of them began when the others were about to end
+    """The persistent memory of two jobs fits, that of three does not."""
+    for rounds in (6, 24, 96): # more rounds if one job began when the others were about to end
         ended = side_by_side("--device-memory", f"{2 * P + E + 8}MiB", "--window-host-bytes", "1GiB",
                              "--max-lanes", "1", "--share-users", "yes", "--swap", "yes", "--lease", "20ms",
                              users=(ALICE, BOB, ALICE), rounds=rounds, leave=True)
@@ -236,7 +237,8 @@ def test_and_so_when_they_are_killed():
 
 
 def of_one_user(*options):
-    """What a job finds of another one of the same user; exit 3 is that it found something."""
+    """Returns the exit status and errors of a job that searches for another job of the same user; status 3: it found
+    something."""
     with Shared(*ROOM, "--max-lanes", "1", *options) as d:
         first = d.secret(ALICE, rounds=1)
         filled(first, d)
@@ -248,13 +250,13 @@ def of_one_user(*options):
 
 
 def test_the_program_finds_what_there_is_to_find():
-    """Jobs of one user do see each other's leftovers in a lane; what a program finds of its own
-    counts as well, which clear=always does not change."""
+    """A control test: jobs of one user do see each other's leftovers in a lane. A job's own leftovers count as well,
+    and clear=always does not change that."""
     code, err = of_one_user()
     require(code == 3 and "cudaMallocAsync" in err, f"exit {code}\n{err}")
 
 
-# ---- what is told of another user --------------------------------------------------------------------
+# ---- what a user is told about another ---------------------------------------------------------------
 
 def test_kernels_are_their_users_own():
     with Shared(*ROOM) as d:
@@ -275,7 +277,8 @@ def test_kernels_are_their_users_own():
 
 
 def test_nvml_shows_a_user_his_own():
-    """Processes; and of the others only that their memory is not free. Of a reader without a job, root too."""
+    """A user sees their own processes; of the others they see only that memory is not free. A reader without a job sees
+    the same, also as root."""
     reader = os.path.join(BUILD, "test", "e2e", "nvml_reader")
     with Shared(*ROOM, *BOTH) as d:
         jobs = {uid: d.secret(uid) for uid in (ALICE, BOB)}
@@ -287,7 +290,7 @@ def test_nvml_shows_a_user_his_own():
             p = d.job(uid, reader)
             out, err = p.communicate("", timeout=PATIENCE)
             require(p.returncode == 0, f"user {uid}: exit {p.returncode}: {out}{err}")
-            want = f"used={granted} busy="  # memory that a new job could not have
+            want = f"used={granted} busy="  # memory that a new job could not get
             require(want in out, f"user {uid}: {out}, expected {want}")
             want = f"processes={jobs[uid].pid}:{used[uid]}\n" if uid else "processes=\n"
             require(out.endswith(want), f"user {uid}: {out}, expected {want}")

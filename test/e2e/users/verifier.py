@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A job without a CUDA compiler that compares what it gets, round after round.
+"""A job that compares its results round after round; it needs no CUDA compiler.
 
     verifier.py LIBCUDA [--rounds N] [--pinned MIB] [--device MIB] [--uid UID]
 
-A round: other numbers are copied in, a kernel adds to them, they are copied out and compared. Says
-"round N" after each, until its input ends or N are done; a number of MiB on its input is taken as
-device memory between two of them, and answered as below. With --pinned or --device it first takes so
-much pinned or device memory, and says "pinned 0" or "device 0", or the CUDA error. Exit status 1 and
-a line on standard error: an error of CUDA's; 2: a wrong result.
+A round copies new numbers in, lets a kernel add to them, copies them out and compares. Prints
+"round N" after each, until its input ends or N rounds are done. For a number of MiB on its input,
+it allocates that device memory between two rounds, and answers as below. With --pinned or --device
+it first allocates that much pinned or device memory, and prints "pinned 0" or "device 0", or the
+CUDA error. Exit status 1, with a line on standard error: an error of CUDA; 2: a wrong result.
 """
 import argparse
 import array
@@ -62,7 +62,7 @@ def main():
             sys.exit(f"verifier: {name}: CUDA error {rc}")
 
     def take(what, name, mib):
-        """Memory that stays ours, all of it touched."""
+        """Allocates memory and touches all of it; never freed."""
         at = ctypes.c_void_p()
         rc = getattr(cuda, name)(ctypes.byref(at), ctypes.c_size_t(mib << 20))
         if rc == 0 and what == "pinned":
