@@ -2,8 +2,8 @@
  *
  * A model's program that takes the time that its requests name: "y" is "ms" doubled, INT32, after
  * the largest "ms" of the batch in milliseconds. -1: the batch fails; -2: the program ends. For a
- * request alone in its batch, -3: it fails; -4: the program ends; -5: it is never answered. slow
- * [MS]: the first batch takes this much longer.
+ * request alone in its batch, -3: it fails; -4: the program ends; -5: it is never answered.
+ * slow [MS]: the first batch takes this much longer.
  */
 #include <stdio.h>
 #include <stdlib.h>

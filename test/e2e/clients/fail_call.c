@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded into a daemon: makes one of its next system calls fail as it would where descriptors or
- * memory ran out. The test writes which into $FAIL_DIR/<program>, a file of two numbers a call, in
- * the order of enum call: how many of them go well before one fails (0: none fails), and its errno.
+ * Preloaded into a daemon: makes one of its next system calls fail as if descriptors or memory had
+ * run out. The test selects the call in $FAIL_DIR/<program>, a file with two numbers per call in
+ * the order of enum call: the number of the call that fails (1: the next one; 0: none), and its
+ * errno.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ static __attribute__((constructor)) void begin(void) {
     if (p != MAP_FAILED) plans = p;
 }
 
-/* True when this call must fail; errno is then set. */
+/* Returns true when this call must fail, with errno set. */
 static int fails(enum call call) {
     if (!plans || atomic_load(&plans[call].countdown) == 0) return 0;
     if (atomic_fetch_sub(&plans[call].countdown, 1) != 1) return 0;
@@ -62,7 +63,7 @@ int memfd_create(const char *name, unsigned flags) {
     return fails(MEMFD_CREATE) ? -1 : real(name, flags);
 }
 
-/* Fails only for files: mappings of the C library itself are not refused. */
+/* Fails only for files, so that the C library's own mappings succeed. */
 void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset) {
     REAL(mmap);
     return fd >= 0 && fails(MMAP) ? MAP_FAILED : real(at, n, prot, flags, fd, offset);
@@ -80,14 +81,14 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags) {
     return msg->msg_controllen && fails(SENDMSG) ? -1 : real(fd, msg, flags);
 }
 
-/* Comes without the descriptors that were sent along. */
+/* Returns the message without the descriptors that were sent with it. */
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags) {
     REAL(recvmsg);
     if (fails(RECVMSG)) msg->msg_controllen = 0;
     return real(fd, msg, flags);
 }
 
-/* libuv itself takes a failure other than at its first look for a bug of its caller's. */
+/* libuv takes any failure after its first call for a bug of its caller. */
 int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event) {
     REAL(epoll_ctl);
     return op == EPOLL_CTL_ADD && fails(EPOLL_CTL) ? -1 : real(epoll, op, fd, event);

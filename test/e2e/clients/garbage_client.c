@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A hostile client: `garbage_client RUN_DIR SEED` shakes hands like an honest one, then writes
- * garbage into its ring. Exit status 0 when the daemon ends the connection (and only that).
+ * A hostile client: `garbage_client RUN_DIR SEED` does the usual handshake, then writes garbage
+ * into its ring. Exit status 0 when the daemon ends the connection, and only then.
  */
 #include <errno.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ static int dial(const char *run_dir) {
     return sock;
 }
 
-/* Up to the welcome; returns the submission page. */
+/* Does the handshake up to the welcome. Returns the submission page. */
 static struct wire_submission *shake_hands(int sock, int *doorbell) {
     struct wire_hello hello = {.magic = WIRE_MAGIC,
                                .major = WIRE_MAJOR,
@@ -55,7 +55,8 @@ static struct wire_submission *shake_hands(int sock, int *doorbell) {
     return p;
 }
 
-/* Garbage of several tastes: noise everywhere, or well-formed records with absurd contents. */
+/* Writes one of several kinds of garbage: noise everywhere, or well-formed records with absurd
+ * contents. */
 static void write_garbage(struct wire_submission *page, unsigned seed) {
     srand(seed);
     if (seed % 2 == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A reader of NVML that finds it as others do, by name: one line of what it is told and, with the
- * word `fork`, one more by a child that goes on where its parent began. Exit status: the result of
- * what failed.
+ * A reader of NVML that finds the library as others do, by name. Prints one line of NVML's answers
+ * and, with the word `fork`, another from a forked child that uses its parent's initialised
+ * library. Exit status: the result of the call that failed.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program of the CUDA runtime without its compiler: it loads the libcudart.so that it is told to,
- * registers kernels as compiled programs do, and prints a checksum of what they gave, which is the
- * same for every version of the runtime. Usage: runtime LIBCUDART FATBIN
+ * A program of the CUDA runtime that needs no nvcc: it loads the given libcudart.so, registers
+ * kernels as compiled programs do, and prints a checksum of their results, which is the same for
+ * every version of the runtime. Usage: runtime LIBCUDART FATBIN
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -132,7 +132,7 @@ static uint64_t add(uint64_t hash, const void *data, size_t bytes) {
     return hash;
 }
 
-/* Two streams: one scales, the other adds up behind an event. */
+/* Two streams: one scales, the other adds up after an event. */
 static uint64_t work(void) {
     static float host[N], parts[BLOCKS];
     void *in, *out, *sums, *first, *second, *scaled, *begin;
@@ -168,7 +168,7 @@ static uint64_t work(void) {
     return add(add(1469598103934665603ull, host, sizeof(host)), parts, sizeof(parts));
 }
 
-/* Pinned and managed memory, read where it is. */
+/* Kernels that read pinned and managed memory in place. */
 static uint64_t work_in_place(uint64_t hash) {
     void *pinned, *managed;
     CHECK(cudaMallocHost, &pinned, N * sizeof(float));
@@ -193,11 +193,11 @@ static void refuse(void) {
     if (blocks < 1) exit(6);
 }
 
-/* ---- what newer runtimes have ---------------------------------------------------------------- */
+/* ---- functions of newer runtimes ------------------------------------------------------------- */
 
 static void ask_of_resources(void) {
     unsigned int words[36] = {
-        0}; /* of a cudaDevResource: type first, and where multiprocessors are */
+        0}; /* the fields of a cudaDevResource: the type first, and the number of multiprocessors */
     int (*ask)(void *, void *, int) = find("cudaStreamGetDevResource");
     check(ask(NULL, words, 1), 0, "cudaStreamGetDevResource");
     if (words[0] != 1 || words[24] == 0) exit(8);

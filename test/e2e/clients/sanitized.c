@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program to be built with a sanitizer of the host compiler: pageable, pinned, registered and
- * managed memory through a kernel. What the driver writes to is initialised before, since
- * MemorySanitizer knows nothing of a library that it did not build. With an argument it says
- * `ready` then, and waits for the end of its input. Exit status 7: all is right.
+ * A program to be built with a sanitizer of the host compiler: a kernel uses pageable, pinned,
+ * registered and managed memory. Memory that the driver writes is initialised before, since
+ * MemorySanitizer does not see writes of a library that it did not build. With an argument, the
+ * program prints `ready` at the end and waits for the end of its input. Exit status 7: all is
+ * right.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -40,7 +41,7 @@ static void *find(const char *name) {
     return f;
 }
 
-/* A call of the driver under the name that it has there. */
+/* Calls a driver function under its exported name. */
 #define TEXT(name) #name
 #define CALL(name, ...)                                                    \
     do {                                                                   \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Images as a worker loads them for its clients: what it reads of their functions, one image
- * several times, unloading beside kernels that run, and launches with parameters as bytes.
+ * Images as a worker loads them for its clients: reads the attributes of their functions, loads one
+ * image several times, unloads beside running kernels, and launches with parameters as bytes.
  */
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void logs_say_why(void) {
                                                           "ELF and then nothing of one     "));
 }
 
-/* ---- what a function says of itself ---------------------------------------------------------- */
+/* ---- attributes of a function ---------------------------------------------------------------- */
 
 static void look_at(CUfunction f) {
     const char *name;
@@ -90,7 +90,7 @@ static unsigned bump(CUfunction f, CUdeviceptr out, unsigned by) {
     return got;
 }
 
-/* Each has variables of its own; one goes while a kernel of another runs. */
+/* Each copy has variables of its own; one is unloaded while a kernel of another runs. */
 static void copies_of_one(CUdeviceptr out) {
     CUmodule m[COPIES];
     CUdeviceptr counter[COPIES];
@@ -150,7 +150,7 @@ static void libraries(CUdeviceptr out) {
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Parameters as one piece of memory, whose layout the launcher need not know. */
+/* Passes the parameters as one block of memory, whose layout the launcher need not know. */
 static void parameters_as_bytes(CUdeviceptr out) {
     struct {
         CUdeviceptr p;

@@ -2,7 +2,7 @@
  *
  * A program that uses the driver API as a worker on the real driver does: libcuda.so.1 by dlopen,
  * entry points by cuGetProcAddress, one context for several threads. Each topic is a file; it ends
- * the program where something is not as CUDA has it.
+ * the program when something differs from CUDA.
  */
 #ifndef TEST_E2E_DRIVER_H
 #define TEST_E2E_DRIVER_H
@@ -13,8 +13,8 @@
 
 #include "proto/gen/prototypes.h"
 
-/* The functions that a program of CUDA 12.8 asks for: X(member, name, a function of the same type)
- */
+/* The functions that a program of CUDA 12.8 looks up: X(member, name, a function of the same
+ * type) */
 #define DRIVER_VERSION 12080
 #define DRIVER_ENTRIES(X)                                                                          \
     X(Init, "cuInit", cuInit)                                                                      \
@@ -123,7 +123,7 @@ struct driver {
 };
 
 extern struct driver cu;
-extern CUcontext driver_context; /* the primary one, current on the program's first thread */
+extern CUcontext driver_context; /* the primary context, current on the program's first thread */
 extern CUfunction driver_fill, driver_count, driver_add, driver_wild, driver_endless, driver_bump;
 extern bool driver_times; /* print the times of the calls */
 
@@ -139,14 +139,14 @@ void driver_fail(const char *file, int line, const char *what);
         if (!(condition)) driver_fail(__FILE__, __LINE__, #condition); \
     } while (0)
 
-/* Launches as many threads, in blocks of 128, as `words` need. */
+/* Launches as many threads, in blocks of 128, as `words` words need. */
 void driver_launch(CUfunction f, CUstream stream, unsigned words, void **params);
-/* p[i] = i * 2654435761 + seed, for `words` words. */
+/* Sets p[i] = i * 2654435761 + seed for `words` words. */
 void driver_fill_words(CUdeviceptr p, unsigned words, unsigned seed, CUstream stream);
-/* Ends the program unless the words are those; waits. */
+/* Waits, and ends the program unless the words are those of driver_fill_words(). */
 void driver_check_words(CUdeviceptr p, unsigned words, unsigned seed, const char *what);
 
-/* Prints what `calls` calls took since `begin` (driver_now), one of them, if times are wanted. */
+/* Prints the time per call of `calls` calls since `begin` (driver_now), if times are wanted. */
 unsigned long long driver_now(void);
 void driver_took(const char *what, unsigned calls, unsigned long long begin);
 

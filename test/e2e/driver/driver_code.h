@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device code of the program, as text. INDEX: %r1 is the thread's number in the grid, and the
- * thread ends if that is not below %r2.
+ * The device code of the program, as text. INDEX sets %r1 to the thread's number in the grid, and
+ * ends the thread if that is not below %r2.
  */
 #ifndef TEST_E2E_DRIVER_CODE_H
 #define TEST_E2E_DRIVER_CODE_H
@@ -16,7 +16,7 @@
 
 #define REGISTERS ".reg .pred %p<4>; .reg .u32 %r<16>; .reg .u64 %d<8>; .reg .f32 %f<8>;\n"
 
-/* %d1: its word of the array that begins at the first parameter. */
+/* %d1: the address of the thread's word in the array that begins at the first parameter. */
 #define WORD                   \
     "ld.param.u64 %d1, [p];\n" \
     "ld.param.u32 %r2, [n];\n" \
@@ -52,7 +52,7 @@
     "setp.eq.u32 %p1, %r1, 0;\n"                                                             \
     "@%p1 bra again;\nret;\n}\n"
 
-/* Blocks of a cluster write which of it they are, and each of a cooperative grid its number. */
+/* Blocks of a cluster write their rank in it, and blocks of a cooperative grid their number. */
 #define DRIVER_CLUSTER_CODE                                                            \
     ".version 7.8\n.target sm_90\n.address_size 64\n"                                  \
     ".visible .entry rank(.param .u64 out) {\n" REGISTERS "ld.param.u64 %d1, [out];\n" \
@@ -63,8 +63,8 @@
     "mad.wide.u32 %d1, %r1, 4, %d1;\n"                                                 \
     "st.global.u32 [%d1], %r2;\nret;\n}\n"
 
-/* out[i] = tex((i + 0.5) * scale, 0.1) and surf(i) = i + 1000: the first row of floats, whether
- * coordinates are normalized or not. */
+/* out[i] = tex((i + 0.5) * scale, 0.1) and surf(i) = i + 1000: the first row of floats, with
+ * normalized coordinates or not. */
 #define DRIVER_TEXTURE_CODE                                                                       \
     ".version 7.8\n.target sm_75\n.address_size 64\n"                                             \
     ".visible .entry sample(.param .u64 tex, .param .u64 out, .param .u32 n, .param .f32 scale) " \

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- *
- * An illegal access: from then on every call about the context says so, on every thread, at once;
- * and the process ends as it likes.
- */
+ * An illegal access. From then on every call about the context returns the error, on every
+ * thread, at once; and the process can end in any way. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,7 +18,7 @@ static CUstream stream;
 static CUevent event;
 static CUmodule module;
 
-/* Calls until one of them says it: whichever they are, none hangs. */
+/* Calls until one returns the error; none of the calls hangs. */
 static void *work(void *arg) {
     CUstream s;
     CUresult r = cu.CtxSetCurrent(driver_context);
@@ -55,7 +53,7 @@ static void launch_wild(void) {
     WORKS(cu.EventRecord(event, stream));
 }
 
-/* Checks what a driver returns for a context with a sticky error. */
+/* Checks the results of the driver's calls for a context with a sticky error. */
 static void everything_says_so(void) {
     unsigned n = 1024, v = 1;
     void *params[] = {&memory, &n, &v};
@@ -111,7 +109,7 @@ void topic_fault(void) {
     (void)cu.DevicePrimaryCtxRelease(0);
 }
 
-/* The same, and then exit as it is, with work queued and others in the middle of calls. */
+/* The same, and then exit() at once, with queued work and other threads in the middle of calls. */
 void topic_exit(void) {
     pthread_t t;
     begin();
@@ -121,7 +119,7 @@ void topic_exit(void) {
         sched_yield();
 }
 
-/* ---- until somebody kills it ----------------------------------------------------------------- */
+/* ---- runs until it is killed ----------------------------------------------------------------- */
 
 static void *keep_busy(void *arg) {
     unsigned n = 100000, v = (unsigned)(intptr_t)arg;

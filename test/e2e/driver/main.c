@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- *   driver_worker [-t] TOPIC...       -t: what single calls take
+ *   driver_worker [-t] TOPIC... -t: print the times of single calls
  * prints "ok TOPIC" for each that came to its end.
  */
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ static const struct {
               {"unshared", topic_unshared}, {"many", topic_many},         {"holds", topic_holds},
               {"busy", topic_busy}};
 
-/* ---- what the topics share ------------------------------------------------------------------- */
+/* ---- helpers of the topics ------------------------------------------------------------------- */
 
 void driver_fail(const char *file, int line, const char *what) {
     fprintf(stderr, "%s:%d: wrong: %s\n", file, line, what);

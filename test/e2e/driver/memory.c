@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory as a worker keeps it: chunks of a granule each, all of them lent by descriptor, shown in
- * ranges of addresses that are reserved once, by several threads of one context.
+ * Memory as a worker keeps it: chunks of a granule each, all with descriptors, mapped in address
+ * ranges that are reserved once, by several threads of one context.
  */
 #include <pthread.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define RANGES 8
 #define RANGE_BYTES (8ull << 30)
 #define THREADS 4
-#define EACH 32 /* granules of a thread */
+#define EACH 32 /* granules per thread */
 
 struct chunk {
     CUmemGenericAllocationHandle handle;
@@ -44,7 +44,7 @@ static void make_chunks(void) {
     driver_took("cuMemExportToShareableHandle", CHUNKS, begin);
 }
 
-/* The descriptor holds the memory: it lives on without the handle by which it was made. */
+/* The descriptor keeps the memory after the handle that made it is released. */
 static void import_again(void) {
     unsigned long long begin = driver_now();
     for (int i = 0; i < CHUNKS; i++) {
@@ -57,14 +57,14 @@ static void import_again(void) {
     driver_took("import and release", CHUNKS, begin);
 }
 
-/* Each behind the one before, as it is asked for. */
+/* Reserves each range directly after the one before, as requested. */
 static void reserve(void) {
     CUdeviceptr want = 0, taken;
     for (int i = 0; i < RANGES; i++) {
         WORKS(cu.MemAddressReserve(&ranges[i], RANGE_BYTES, granule, want, 0));
         if (want) REQUIRE(ranges[i] == want);
         if (!want) {
-            /* The first is where the driver likes; the rest where there is room for all of them. */
+            /* The driver places the first; the rest go where there is room for all of them. */
             WORKS(cu.MemAddressFree(ranges[0], RANGE_BYTES));
             want = ranges[0] - (RANGES - 1) * RANGE_BYTES;
             WORKS(cu.MemAddressReserve(&ranges[0], RANGE_BYTES, granule, want, 0));
@@ -72,13 +72,13 @@ static void reserve(void) {
         }
         want = ranges[i] + RANGE_BYTES;
     }
-    /* An address that is in use is only a hint. */
+    /* The driver takes a used address only for a hint. */
     WORKS(cu.MemAddressReserve(&taken, granule, 0, ranges[1], 0));
     REQUIRE(taken != ranges[1]);
     WORKS(cu.MemAddressFree(taken, granule));
 }
 
-/* Places spread over the ranges. */
+/* Returns places spread over the ranges. */
 static CUdeviceptr place(unsigned i) {
     return ranges[i % RANGES] + (i * 37 % (RANGE_BYTES / granule)) * granule;
 }
@@ -112,7 +112,7 @@ static void unmap_each(void) {
     driver_took("cuMemUnmap", CHUNKS, begin);
 }
 
-/* One chunk at three addresses: kernels and copies by either see the same. */
+/* One chunk at three addresses: kernels and copies see the same memory through each. */
 static void alias(void) {
     const unsigned words = 4096;
     CUdeviceptr a = ranges[0], b = ranges[3] + 5 * granule, c = ranges[7] + 100 * granule;
@@ -214,7 +214,7 @@ static void copy_box(CUdeviceptr at) {
     REQUIRE(memcmp(pinned, pinned + ROW * ROWS, ROW * ROWS) == 0);
 }
 
-/* Memory of the program, registered: copies by its own address and by the device's. */
+/* Registered memory of the program: copies by its own address and by the device's. */
 static void registered_copies(CUdeviceptr at) {
     const size_t bytes = 1 << 20;
     CUdeviceptr device;
@@ -242,7 +242,7 @@ static void copies(void) {
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Each with chunks and places of its own, all in one context. */
+/* Each thread has chunks and places of its own, all in one context. */
 static void *churn(void *arg) {
     int self = (int)(intptr_t)arg;
     CUstream s;

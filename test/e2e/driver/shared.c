@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host memory that other processes have mapped as well: the windows of a worker's clients. A memfd
- * that cannot shrink is registered in pieces, and the device sees the same pages as everybody.
+ * Host memory that other processes have mapped as well, such as the windows of a worker's clients.
+ * A memfd that cannot shrink is registered in pieces, and the device sees the same pages as all
+ * processes.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -49,7 +50,7 @@ static void wait_all(void) {
 
 /* ---- one memory ------------------------------------------------------------------------------ */
 
-/* By the address that is registered, by the device's, and by another mapping. */
+/* Checks the memory through the registered address, the device's address, and another mapping. */
 static void same_memory(void) {
     const uint64_t bytes = 4 * MIB;
     int fd = make_file(bytes, F_SEAL_SHRINK);
@@ -72,14 +73,14 @@ static void same_memory(void) {
     wait_all();
     REQUIRE(other[3 * MIB] == 0x11 && other[4 * MIB - 1] == 0x11 && other[PAGE + 99] == 0x22);
     WORKS(cu.MemHostUnregister(p + PAGE));
-    REQUIRE(other[PAGE] == 0x22 && p[PAGE] == 0x22); /* it was never anywhere else */
+    REQUIRE(other[PAGE] == 0x22 && p[PAGE] == 0x22); /* the data never was in another place */
     WORKS(cu.MemFree(memory));
     munmap(p, bytes);
     munmap(other, bytes);
     close(fd);
 }
 
-/* As windows of clients grow: pieces one behind the other, of several files. */
+/* Registers piece after piece, of several files, as the windows of clients grow. */
 static void in_pieces(void) {
     static CUdeviceptr device[RANGES];
     int fds[3];
@@ -110,12 +111,13 @@ static void in_pieces(void) {
 /* ---- two processes --------------------------------------------------------------------------- */
 
 struct table {
-    _Atomic uint64_t turn; /* written by devices alone */
+    _Atomic uint64_t turn; /* written only by devices */
     char pad[PAGE - 8];
     unsigned words[1024];
 };
 
-/* Checks what the other process's device wrote, has this device write, and passes the turn on. */
+/* Checks the words that the other process's device wrote, lets this device write, and passes the
+ * turn on. */
 static void take_turns(struct table *t, uint64_t first) {
     CUdeviceptr device = show(t, sizeof(*t));
     CUstream s;
@@ -133,7 +135,7 @@ static void take_turns(struct table *t, uint64_t first) {
     WORKS(cu.MemHostUnregister(t));
 }
 
-/* Begun by the other, with the file as descriptor 3. */
+/* Started by the other process, with the file as descriptor 3. */
 void topic_peer(void) {
     take_turns((struct table *)(void *)map(3, sizeof(struct table)), 1);
 }
@@ -156,9 +158,9 @@ static void two_processes(void) {
     close(fd);
 }
 
-/* ---- what is not shown ----------------------------------------------------------------------- */
+/* ---- memory that the device does not see ----------------------------------------------------- */
 
-/* It stays registered, and is copied as memory that is not. */
+/* The memory stays registered, and is copied like memory that is not. */
 static void refused(char *p, uint64_t bytes) {
     CUdeviceptr device, memory;
     WORKS(cu.MemAlloc(&memory, PAGE));
@@ -195,7 +197,8 @@ void topic_unshared(void) {
     same_memory();
 }
 
-/* One more file than a job may have, and one more piece: what is shown goes on being so. */
+/* Registers one file more than a job may have, and one piece more: the earlier ones stay visible to
+ * the device. */
 void topic_many(void) {
     char *p[WIRE_FILES + 1];
     CUdeviceptr device = 0;
@@ -221,7 +224,7 @@ void topic_many(void) {
     close(fd);
 }
 
-/* Until somebody ends it. */
+/* Holds the memory until the process is killed. */
 void topic_holds(void) {
     show(map(make_file(60 * MIB, F_SEAL_SHRINK), 60 * MIB), 60 * MIB);
     printf("holds\n");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- *
- * Arrays, what kernels read of them as textures and write to them as surfaces, and copies.
- */
+ * Arrays, kernels that read them as textures and write them as surfaces, and copies. */
 #include "test/e2e/driver/driver.h"
 #include "test/e2e/driver/driver_code.h"
 
@@ -32,7 +30,7 @@ static CUtexObject texture_of(const CUDA_RESOURCE_DESC *resource, unsigned flags
     return texture;
 }
 
-/* The first row, read by a kernel, begins with `first` and grows by one. */
+/* Checks that the first row, read by a kernel, begins with `first` and grows by one. */
 static void check_row(CUtexObject texture, float scale, float first) {
     unsigned width = WIDTH;
     CUdeviceptr out;

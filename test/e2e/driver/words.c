@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- *
- * How a worker hears of what is complete: words that streams write into host memory, events, host
- * functions; and streams of priorities.
- */
+ * The ways in which a worker learns of completed work: words that streams write into host
+ * memory, events, host functions; and streams with priorities. */
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -13,21 +11,21 @@
 #define STREAMS 8
 #define ROUNDS 200
 #define WORDS 4096u
-#define IN_FLIGHT 64 /* operations of a stream with a word each behind it */
+#define IN_FLIGHT 64 /* operations of a stream, each followed by a word */
 
 static CUstream streams[STREAMS];
 static CUdeviceptr memory[STREAMS];
 
 /* ---- words that a thread polls --------------------------------------------------------------- */
 
-static _Atomic uint64_t *words; /* one a stream, 64 bytes apart; where the program has them */
+static _Atomic uint64_t *words; /* one word per stream, 64 bytes apart; the program's address */
 static CUdeviceptr device_words;
 
 static _Atomic uint64_t *word_of(int stream) {
     return words + (ptrdiff_t)stream * 8;
 }
 
-/* Sees each stream's word grow until the last, never fall. */
+/* Sees each stream's word grow to the last value and never fall. */
 static void *poll_words(void *arg) {
     uint64_t seen[STREAMS] = {0};
     (void)arg;
@@ -76,7 +74,7 @@ static void completion_words(void *host) {
         driver_check_words(memory[i], WORDS, ROUNDS, "behind the last word");
 }
 
-/* 32 bits beside others that stay. */
+/* Writes of 32 bits leave the neighbours unchanged. */
 static void small_words(void *host) {
     volatile uint32_t *w = host;
     begin_words(host);
