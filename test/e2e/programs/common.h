@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the example programs share: error checks, a deterministic generator, and the checksum that
- * says whether a shared run gave bit for bit what the same program gives alone.
+ * Common parts of the example programs: error checks, a deterministic generator, and the checksum
+ * that shows whether a shared run computed bit for bit the same as a run alone.
  */
 #ifndef E2E_COMMON_H
 #define E2E_COMMON_H
@@ -23,7 +23,7 @@
         }                                                                      \
     } while (0)
 
-/* Fails the program: a wrong result must never look like a finished one. */
+/* Ends the program: a wrong result must never look like a finished run. */
 #define REQUIRE(cond, ...)                                                \
     do {                                                                  \
         if (!(cond)) {                                                    \
@@ -39,12 +39,12 @@ static inline uint32_t random_next(uint32_t *state) {
     return *state >> 8;
 }
 
-/* Uniform in [-1, 1). */
+/* Returns a number, uniform in [-1, 1). */
 static inline float random_unit(uint32_t *state) {
     return (float)random_next(state) / 8388608.0f - 1.0f;
 }
 
-/* FNV-1a over the bytes of a result. */
+/* Adds the bytes of a result to a checksum (FNV-1a). */
 static inline uint64_t checksum_add(uint64_t sum, const void *data, size_t bytes) {
     const unsigned char *p = (const unsigned char *)data;
     for (size_t i = 0; i < bytes; i++)
@@ -58,12 +58,13 @@ static inline void checksum_print(const char *name, uint64_t sum) {
     printf("%s checksum %016llx\n", name, (unsigned long long)sum);
 }
 
-/* First argument as a count, or the default: demos run longer than tests. */
+/* Returns the first argument as a count, or the default: demos run longer than tests. */
 static inline int rounds_arg(int argc, char **argv, int fallback) {
     return argc > 1 ? atoi(argv[1]) : fallback;
 }
 
-/* An iteration begins: said to whoever exports salus_iteration(), when SALUS_MARK=1. */
+/* Marks the begin of an iteration: calls salus_iteration() if a library exports it and
+ * SALUS_MARK=1. */
 static inline void mark(void) {
     static void (*iteration)(void);
     static bool looked;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Takes its activities by CUPTI's interface, as profilers do: the functions are those that a linker
- * would find, and records are read at the places where CUPTI's headers have their fields. */
+ * Reads its own activities through CUPTI's interface, as profilers do. It calls the functions
+ * that a linker would find, and reads records at the offsets of CUPTI's headers. */
 #include "common.h"
 
 typedef void (*requested_fn)(uint8_t **, size_t *, size_t *);
@@ -88,7 +88,7 @@ int main(void) {
         return 0;
     }
     CHECK(cudaMalloc(&out, sizeof(*out)));
-    slowly<<<1, 1>>>(1, out); /* before anybody asks */
+    slowly<<<1, 1>>>(1, out); /* before tracing begins */
     REQUIRE(cuptiActivityRegisterCallbacks(requested, completed) == 0, "no callbacks");
     for (uint32_t kind : kinds)
         REQUIRE(cuptiActivityEnable(kind) == 0, "kind %u", kind);
@@ -101,7 +101,7 @@ int main(void) {
     CHECK(cudaDeviceSynchronize());
     for (uint32_t kind : kinds)
         cuptiActivityDisable(kind);
-    slowly<<<1, 1>>>(1, out); /* and after it */
+    slowly<<<1, 1>>>(1, out); /* and after it has ended */
     CHECK(cudaDeviceSynchronize());
     REQUIRE(cuptiActivityFlushAll(0) == 0, "no flush");
     REQUIRE(last == 42 && kernels == 2, "%d kernels", kernels);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls that need no current context, by a thread that has none: by CUDA's documentation none of
- * them can give CUDA_ERROR_INVALID_CONTEXT. A call that does need one must say so. */
+ * Calls that need no current context, by a thread that has none: according to CUDA's
+ * documentation, none of them can return CUDA_ERROR_INVALID_CONTEXT. A call that needs a context
+ * must return it. */
 #include <cuda.h>
 
 #include "common.h"
@@ -73,8 +74,9 @@ static void device(void) {
            CUDA_ERROR_INVALID_DEVICE, "a device that is not there");
 }
 
-/* NVIDIA's documentation lists the error for these; its runtime, and programs whose threads clean
- * up at their ends or wait for one another's events, go by their not giving it. */
+/* NVIDIA's documentation lists the error for these calls. But its runtime, and programs whose
+ * threads clean up at their ends or wait for one another's events, rely on their not returning
+ * it. */
 static void others(void) {
     CUcontext context;
     CUevent events[2];

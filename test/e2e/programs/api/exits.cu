@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Ends beside kernels that never end, as CUDA lets it: by return or by exit in another thread.
+ * Exits while kernels never end, which CUDA permits: by return or by exit() in another thread.
  *   exits grid|queue|streams|graph|thread|destroyed|static */
 #include <cuda.h>
 #include <pthread.h>
@@ -27,13 +27,14 @@ static void launch_graph(void) {
     CHECK(cudaGraphLaunch(exec, streams[0]));
 }
 
-/* Objects of a program are often destroyed behind main: CUDA waits for none of these. */
+/* Programs often destroy objects after main(): CUDA waits for none of these calls. */
 static void destroy(void) {
     for (int i = 0; i < 8; i++)
         CHECK(cudaStreamDestroy(streams[i]));
 }
 
-/* Made before the driver is initialised, thus destroyed behind its end: CUDA says so. */
+/* Constructed before the driver is initialised, thus destroyed after its end: CUDA returns an error
+ * then. */
 struct holder {
     bool frees = false;
     ~holder() {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The driver's surface, a function a topic: `features TOPIC...` runs those, `features` runs all.
- * Each checks what CUDA documents and prints `ok TOPIC`. */
+ * The driver API's features, one function per topic: `features TOPIC...` runs those, `features`
+ * runs all. Each checks what CUDA documents and prints `ok TOPIC`. */
 #include <cooperative_groups.h>
 #include <pthread.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static void topic_memory(void) {
     size_t free_bytes, total;
     CHECK(cudaMemGetInfo(&free_bytes, &total));
     REQUIRE(free_bytes > 0 && free_bytes <= total, "free %zu of %zu", free_bytes, total);
-    /* Many sizes, freed in another order: nothing overlaps. */
+    /* Blocks of many sizes, freed in another order, never overlap. */
     void *p[200];
     for (int i = 0; i < 200; i++) {
         CHECK(cudaMalloc(&p[i], 1 + i * 997));
@@ -139,7 +139,7 @@ static void topic_bigcopy(void) {
     free(b);
 }
 
-/* Wherever a driver may have it in pieces: rows, and a copy of all from an odd place. */
+/* Copies where a driver may have the memory in pieces: rows, and all of it from an odd address. */
 static void pinned_widely(void) {
     const size_t bytes = 40u << 20, pitch = 1u << 20, width = pitch - 3, rows = bytes / pitch - 1;
     unsigned char *h, *d;
@@ -201,7 +201,7 @@ static void topic_managed(void) {
     CHECK(cudaFree(m));
 }
 
-/* Host and kernels use what such a pool gives in place, in the stream's order. */
+/* Host and kernels use such a pool's memory in place, in stream order. */
 static void pool_in_place(int type, int place, cudaStream_t s) {
     cudaMemPool_t pool;
     cudaMemPoolProps props = {};
@@ -211,7 +211,7 @@ static void pool_in_place(int type, int place, cudaStream_t s) {
     cudaMemAccessDesc device = {};
     device.location.type = cudaMemLocationTypeDevice;
     device.flags = cudaMemAccessFlagsProtReadWrite;
-    CHECK(cudaMemPoolSetAccess(pool, &device, 1)); /* a pool of the host's is not for kernels */
+    CHECK(cudaMemPoolSetAccess(pool, &device, 1)); /* kernels cannot access a pool of the host */
     for (int r = 0; r < 30; r++) {
         const int n = 1000 + r * 5000;
         int *p, sum = 0;
@@ -267,7 +267,7 @@ static void topic_pools(void) {
     CHECK(cudaStreamSynchronize(a));
     REQUIRE(v == 0x01010101, "value %x", v);
     CHECK(cudaMemPoolDestroy(pool));
-    pool_in_place(1, 2, a); /* pinned, on the host; on its node; managed, wherever */
+    pool_in_place(1, 2, a); /* pinned, on the host; on its NUMA node; managed, anywhere */
     pool_in_place(1, 3, a);
     pool_in_place(2, 0, a);
     CHECK(cudaStreamDestroy(a));
@@ -349,7 +349,7 @@ static void topic_streams(void) {
     CHECK(cudaEventDestroy(e2));
     CHECK(cudaStreamDestroy(blocking));
     CHECK(cudaStreamDestroy(free_running));
-    for (int i = 0; i < 300; i++) { /* more than could live at once */
+    for (int i = 0; i < 300; i++) { /* more than could live at the same time */
         CHECK(cudaStreamCreate(&blocking));
         add_one<<<1, 1, 0, blocking>>>(d, 1);
         CHECK(cudaStreamDestroy(blocking));
@@ -459,7 +459,7 @@ static void topic_errors(void) {
     REQUIRE(cudaFree((void *)0x1234) == cudaErrorInvalidValue, "freeing what was not allocated");
     cudaGetLastError();
     add_one<<<1, 1>>>(d, 1);
-    CHECK(cudaDeviceSynchronize()); /* none of the above was sticky */
+    CHECK(cudaDeviceSynchronize()); /* none of the errors above was sticky */
     CHECK(cudaFree(d));
 }
 
@@ -496,7 +496,7 @@ static void topic_fork(void) {
     CHECK(cudaMalloc(&d, 4));
     fflush(NULL);
     pid_t pid = fork();
-    if (pid == 0) { /* CUDA in a forked child is refused; the parent goes on undisturbed */
+    if (pid == 0) { /* CUDA in a forked child is refused; the parent continues undisturbed */
         int *p;
         _exit(cudaMalloc(&p, 4) == cudaErrorInitializationError ? 0 : 1);
     }
@@ -509,7 +509,7 @@ static void topic_fork(void) {
     CHECK(cudaFree(d));
 }
 
-/* Into an array, and a part of it back, by one call each. */
+/* Copies into an array, and a part of it back, by one call each. */
 static void topic_boxes(void) {
 #if CUDART_VERSION >= 13000
     const int w = 12, h = 5, d = 3;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Green contexts: the device's multiprocessors split in two, a context for each half, and their
- * streams side by side. Needs a device of 16. */
+ * streams side by side. Needs a device with 16 multiprocessors. */
 #include <cuda.h>
 
 #include "common.h"
@@ -113,7 +113,7 @@ int main(void) {
     WORKS(cuGreenCtxDestroy(green[0]));
     WORKS(cuGreenCtxDestroy(green[1]));
     GIVES(CUDA_ERROR_INVALID_CONTEXT, cuGreenCtxDestroy(green[0]));
-    CHECK(cudaMemset(p[0], 1, n)); /* what was allocated is the primary context's */
+    CHECK(cudaMemset(p[0], 1, n)); /* the memory belongs to the primary context */
     CHECK(cudaDeviceSynchronize());
     printf("green\n");
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks for what is not supported, each twice: an entry point by way of the runtime, and a slot
- * of a private table. Every answer is "not supported", and the program lives. */
+ * Makes unsupported calls, each twice: an entry point through the runtime, and a slot of a
+ * private table. Every call returns "not supported", and the program continues. */
 #include "common.h"
 
 #define SLOT 11

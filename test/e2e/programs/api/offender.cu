@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Programs that misbehave, one a word: `offender
- * oob|null|endless|assert|trap|misaligned|texture|surface`. Exit status: the CUDA error that the
- * synchronisation gave, so that a test can compare it with what CUDA documents. */
+ * Misbehaves in the way that the argument names:
+ *   offender oob|null|endless|assert|trap|misaligned|texture|surface
+ * Exit status: the CUDA error of the synchronisation, which a test compares with CUDA's
+ * documentation. */
 #include <string.h>
 
 #undef NDEBUG
@@ -38,7 +39,7 @@ __global__ void surface(int *p, cudaSurfaceObject_t s) {
     p[0] = surf2Dread<int>(s, 4 * threadIdx.x, 0);
 }
 
-/* 8 elements wide. */
+/* A surface of 8 elements. */
 static cudaSurfaceObject_t small(void) {
     cudaChannelFormatDesc f = cudaCreateChannelDesc<int>();
     cudaResourceDesc r = {};
@@ -66,7 +67,7 @@ int main(int argc, char **argv) {
     printf("launched %s\n", what);
     fflush(stdout);
     cudaError_t err = cudaDeviceSynchronize();
-    /* Sticky: later calls of this client fail alike. */
+    /* The error is sticky: later calls of this client return it too. */
     if (err != cudaSuccess)
         REQUIRE(cudaMemset(d, 0, 4) == err, "the error %d did not stick", (int)err);
     printf("%s: %s\n", what, cudaGetErrorName(err));

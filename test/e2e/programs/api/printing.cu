@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Prints by kernels: NAME ROUND LINE, rounds one behind the other, lines of a round by one thread.
- * What the host prints after each synchronisation comes behind what the kernels printed before it.
+ * Prints from kernels: NAME ROUND LINE, round after round, the lines of a round by one thread.
+ * Lines that the host prints after a synchronisation come after those that kernels printed before
+ * it.
  */
 #include "common.h"
 

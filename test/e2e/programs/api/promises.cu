@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Promises of CUDA about settings, one a run, by the names of proto/promises.def: settings are in
- * force, getters tell them, and unique numbers never come again. Without a name the program
+ * CUDA's promises about settings, one per run, by the names of proto/promises.def: settings take
+ * effect, getters return them, and unique numbers are never reused. Without a name the program
  * prints all of them. */
 #include <cuda.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "common.h"
 
-/* Programs of before CUDA 12 make some of these calls. */
+/* Programs from before CUDA 12 make some of these calls. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 #define GIVES(call, want)                                                                    \
@@ -30,7 +30,7 @@
 #define CUDA_NOT_SUPPORTED CUDA_ERROR_NOT_SUPPORTED
 #define CUDA_NOT_READY CUDA_ERROR_NOT_READY
 
-/* Calls that are newer than the oldest headers that this is compiled with. */
+/* Calls that are newer than the oldest headers with which this file compiles. */
 #if CUDA_VERSION < 13050
 extern "C" CUresult CUDAAPI cuGraphGetId(CUgraph, unsigned int *);
 extern "C" CUresult CUDAAPI cuGraphExecGetId(CUgraphExec, unsigned int *);
@@ -39,7 +39,7 @@ extern "C" CUresult CUDAAPI cuStreamGetDevResource(CUstream, CUdevResource *, CU
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* The primary context ends, and begins anew. */
+/* Destroys the primary context and makes it anew. */
 static void reset() {
     CHECK(cudaDeviceReset());
     CHECK(cudaFree(0));
@@ -165,14 +165,14 @@ static void add_one_works() {
     EXPECT(got == 32);
 }
 
-/* ---- what kernels wait for ------------------------------------------------------------------- */
+/* ---- a gate for kernels ---------------------------------------------------------------------- */
 
 __global__ void hold(volatile int *gate) {
     while (!*gate)
         __nanosleep(1000);
 }
 
-/* Opened by another thread, a while after something was begun behind it. */
+/* A gate that another thread opens, a while after work was queued behind it. */
 struct Gate {
     volatile int *word; /* kernels see it */
     volatile bool opened;
@@ -201,7 +201,7 @@ struct Gate {
         EXPECT(pthread_create(&thread, NULL, open_later, this) == 0);
     }
 
-    /* The call behind the gate has ended, and so the gate was open. */
+    /* Checks that the gate was open when the call behind it returned. */
     void was_waited_for(const char *what) {
         REQUIRE(opened, "%s returned before the kernel in front of it had ended", what);
         pthread_join(thread, NULL);
@@ -265,7 +265,7 @@ __global__ void dive(int *out, int n) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = deep(n, (int)threadIdx.x);
 }
 
-/* A frame has 100 bytes of variables, and what the compiler saves. */
+/* A frame has 100 bytes of variables, and the registers that the compiler saves. */
 static void deep_recursion() {
     const int threads = 512, blocks = 3, depth = 900;
     std::vector<int> got(threads * blocks);
@@ -288,7 +288,7 @@ __global__ void say_in_order(int n) {
         printf("line %d: some text that takes room\n", i);
 }
 
-/* Numbers of the lines that kernels print. */
+/* Returns the numbers in the lines that kernels print. */
 template <typename Launch> static std::vector<int> printed(Launch launch) {
     char name[] = "/tmp/promises_XXXXXX", line[256];
     int out = mkstemp(name), saved = dup(1), number;
@@ -322,7 +322,7 @@ static void fifo_holds_all() {
     std::set<int> once(lines.begin(), lines.end());
     REQUIRE((int)lines.size() == n && (int)once.size() == n, "%zu lines, %zu of them different",
             lines.size(), once.size());
-    /* Launches show what earlier ones printed. */
+    /* Launches flush the output of earlier ones. */
     lines = printed([&] {
         for (int k = 0; k < 4; k++) {
             say<<<(n / 2 + 255) / 256, 256>>>(0, n / 2);
@@ -785,7 +785,7 @@ static void pool_keeps_to_its_threshold() {
     EXPECT(pool_value(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 0);
 }
 
-/* Without it another stream never gets memory that was freed in one. */
+/* Without the attribute, memory freed in one stream is never given to another. */
 static void pool_that_may_not_reuse() {
     CUmemoryPool pool = new_pool();
     CUstream a, b;
@@ -1184,7 +1184,7 @@ struct Graph {
         return e;
     }
 
-    /* The sum that a launch leaves in memory that was zero. */
+    /* Returns the sum that a launch leaves in memory that was zero. */
     int gives(CUgraphExec e) const {
         int got = -1;
         OK(cuMemsetD32(of(sum), 0, 16));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a library that shares the program's runtime is told of the compute capability: asked each
- * time, and as the runtime knows it for the whole process. */
+ * The compute capability that a library sees which shares the program's runtime: queried each
+ * time, and as the runtime caches it for the whole process. */
 #include "common.h"
 
 extern "C" int asked(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Damaged modules through the driver API: each must be refused with CUDA's code, and the process
- * must go on as if nothing had happened. */
+ * Damaged modules through the driver API: each must be refused with CUDA's error, and the
+ * process must continue unharmed. */
 #include <cuda.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static void still_alive(void) {
     CHECK(cudaFree(p));
 }
 
-/* No PTX, and what the JIT's log says about it. */
+/* Lines that are not PTX, and the JIT's log about each. */
 static const struct {
     const char *line, *why;
 } invalid[] = {

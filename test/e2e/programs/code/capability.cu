@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the device says of its compute capability, in every place, and for which architecture the
- * kernel was compiled that ran: built with PTX for several. */
+ * The compute capability that each call reports, and the architecture for which the running
+ * kernel was compiled; built with PTX for several. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <cuda.h>
 
@@ -12,7 +12,7 @@ __global__ void architecture(int *p) {
 #endif
 }
 
-/* The same in all places. */
+/* Returns the capability, the same from all calls. */
 static int reported(void) {
     cudaDeviceProp prop;
     int major, minor, again[2];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Blocks of a grid that wait for each other: by cooperative groups, by the functions of cudadevrt
- * that compilers of other languages call, and without a cooperative launch, where neither may. */
+ * Blocks of a grid that wait for each other: by cooperative groups, by the functions of
+ * cudadevrt that compilers of other languages call, and without a cooperative launch, where both
+ * must fail. */
 #include <cooperative_groups.h>
 
 #include "common.h"
@@ -11,7 +12,7 @@ namespace cg = cooperative_groups;
 #define THREADS 96
 #define COUNT (BLOCKS * THREADS)
 
-/* A sum of all elements in each block's place, in as many steps as it takes. */
+/* Each block reduces in place; the sum of all elements takes as many steps as needed. */
 __global__ void reduce(int *data, int *result) {
     cg::grid_group grid = cg::this_grid();
     for (unsigned step = 1; step < COUNT; step *= 2) {

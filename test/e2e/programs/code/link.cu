@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Links device code at run time: a kernel in PTX that calls a function, which comes as PTX, or in
- * an object, an archive or a cubin, named on the command line as TYPE FILE. Prints what the kernel
- * computed, or the results and the log of what failed. */
+ * Links device code at run time: a kernel in PTX calls a function that comes as PTX, or in an
+ * object, an archive or a cubin, named on the command line as TYPE FILE. Prints the kernel's
+ * result, or the error and the log of the failed call. */
 #include <cuda.h>
 
 #include "common.h"
@@ -47,7 +47,7 @@ static CUresult add(CUlinkState link, char *text) {
     return cuLinkAddData(link, CU_JIT_INPUT_PTX, text, strlen(text) + 1, "text", 0, NULL, NULL);
 }
 
-/* Through a copy, as programs keep what they link. */
+/* Runs a copy of the image, as programs keep linked images. */
 static int run(CUlinkState link) {
     void *image, *copy;
     size_t bytes;

@@ -2,8 +2,8 @@
  *
  * Steps of kernels, fills and copies, for a device that computes nothing:
  *     machine STEPS
- * Says what the device is called, what its variables hold, and after the last step whether its
- * memory is what was copied there or what the kernels would have made of it.
+ * Prints the device's name and its variables' values. After the last step, prints whether memory
+ * has the copied values or those that the kernels would have computed.
  */
 #include <stdlib.h>
 

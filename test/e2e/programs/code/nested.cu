@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernels that launch kernels: trees of them, sorting by recursion, memory that one grid allocates
- * for another, orders that streams, events and tails promise, what the device runtime tells, and
- * its errors. */
+ * Kernels that launch kernels: trees of them, recursive sorting, memory that one grid allocates
+ * for another, the orders that streams, events and tail launches promise, and the device
+ * runtime's queries and errors. */
 #include "common.h"
 
 /* ---- a tree: each thread of each block launches one grid, down to a depth ----------------------
@@ -92,8 +92,8 @@ static uint64_t check_sort(void) {
     return checksum_add(CHECKSUM_START, values, sizeof(values));
 }
 
-/* ---- curves: a parent allocates what its child fills and a later launch frees ------------------
- */
+/* ---- curves: a parent allocates memory, its child fills it, a later launch frees it
+ * ------------ */
 
 struct curve {
     float from, to;
@@ -181,7 +181,7 @@ __global__ void tails(trail *t) {
     leave(t, 'P');
 }
 
-/* Goes on in its own place, more often than launches may be nested. */
+/* Launches itself as tail launch, more often than launches may be nested. */
 __global__ void countdown(trail *t, int left) {
     if (left)
         countdown<<<1, 1, 0, cudaStreamTailLaunch>>>(t, left - 1);
@@ -189,7 +189,7 @@ __global__ void countdown(trail *t, int left) {
         leave(t, 'D');
 }
 
-/* a b c in a stream; d in another behind the event that is recorded after b. */
+/* a b c in a stream; d in another after the event that is recorded after b. */
 __global__ void events(trail *t, char *log) {
     cudaStream_t one, two;
     cudaEvent_t event;
@@ -226,7 +226,7 @@ static uint64_t check_orders(void) {
     trail *t = new_trail();
     char *log, copied[4] = "";
     tails<<<1, 1>>>(t);
-    step<<<1, 1>>>(t, 'E'); /* of the host's, behind all of it */
+    step<<<1, 1>>>(t, 'E'); /* a stream of the host, after all of it */
     CHECK(cudaDeviceSynchronize());
     REQUIRE(strspn(t->text, "cP") == 3 && strcmp(t->text + 3, "TxXUE") == 0, "tails: %s", t->text);
     *t = {0, ""};
@@ -318,8 +318,8 @@ static uint64_t check_moves(void) {
     return checksum_add(CHECKSUM_START, got, sizeof(got));
 }
 
-/* ---- what it tells -----------------------------------------------------------------------------
- */
+/* ---- queries
+ * ----------------------------------------------------------------------------------- */
 
 __global__ void __launch_bounds__(64) bounded(int *p) {
     __shared__ int row[64];
@@ -443,7 +443,7 @@ static uint64_t check_errors(void) {
     return 3;
 }
 
-/* What a grid that was launched by another does wrong is the launch's fault. */
+/* An error in a grid that another grid launched is an error of the whole launch. */
 __global__ void stray(int *p) {
     *p = 1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program of which one unit has no code for this device, but for newer ones: all else works, and
- * its kernel is what fails, however the unit was loaded (CUDA_MODULE_LOADING). */
+ * A program with one unit that has code only for newer devices: only this unit's kernel fails,
+ * however the unit was loaded (CUDA_MODULE_LOADING). */
 #include "common.h"
 
 extern "C" cudaError_t launch_newer(int *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The unit of newer.cu that is compiled for a newer device alone. */
+ * The unit of newer.cu that is compiled only for a newer device. */
 #include <cuda_runtime.h>
 
 __global__ void newer(int *p) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Built without PTX: two kernels that the software GPU refuses, launched three times by a program
- * that does not look at the errors, as libraries do. */
+ * Built without PTX: two kernels that the software GPU refuses, launched three times by a
+ * program that ignores errors, as some libraries do. */
 #include "common.h"
 
 __global__ void refused_first(int *p) {

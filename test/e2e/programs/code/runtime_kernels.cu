@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- *
- * Kernels for runtime.c, which hands them to runtimes of all versions: names without C++'s.
- */
+ * Kernels for runtime.c, which registers them with runtimes of all versions; their names are not
+ * mangled. */
 extern "C" __constant__ float factor;
 __constant__ float factor;
 

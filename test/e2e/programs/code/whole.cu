@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a program is told of parts of the device and of memory of graphs, of which there is neither,
- * and the slot that the runtime asks from CUDA 13.1 on. */
+ * Queries about parts of the device and about graph memory, neither of which exists here, and
+ * the private slot that the runtime uses from CUDA 13.1 on. */
 #include <cuda.h>
 
 #include "common.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Clusters of blocks: a histogram and a reduction in each other's shared memory by cooperative
  * groups, values and copies that arrive at another block's barrier, launches in three dimensions
- * and what they may not be, and kernels that are allowed to begin before those ahead of them end.
+ * and invalid ones, and kernels that may begin before their predecessors end.
  */
 #include <cooperative_groups.h>
 #include <cuda/ptx>
@@ -14,7 +14,7 @@ namespace ptx = cuda::ptx;
 #define BINS 512
 #define SIZE 4 /* blocks of a cluster */
 
-/* Bins are spread over the blocks of the cluster. */
+/* The bins are spread over the blocks of the cluster. */
 __global__ void __cluster_dims__(SIZE, 1, 1) histogram(const unsigned *in, int n, unsigned *out) {
     __shared__ unsigned bins[BINS / SIZE];
     cg::cluster_group cluster = cg::this_cluster();
@@ -30,7 +30,8 @@ __global__ void __cluster_dims__(SIZE, 1, 1) histogram(const unsigned *in, int n
         atomicAdd(&out[cluster.block_rank() * (BINS / SIZE) + i], bins[i]);
 }
 
-/* Each block hands its sum to the next rank, size - 1 times; the barrier is split in two. */
+/* Each block hands its sum to the next rank, size - 1 times; the barrier is split into arrive and
+ * wait. */
 __global__ void ring(const float *in, float *out) {
     __shared__ float mine, given[2];
     cg::cluster_group cluster = cg::this_cluster();
@@ -84,7 +85,7 @@ __global__ void __cluster_dims__(SIZE, 1, 1) mail(const uint32_t *line, uint32_t
                          (unsigned)__cvta_generic_to_shared(lines)),
                      "l"(__cvta_generic_to_global(line)), "r"((unsigned)sizeof lines),
                      "r"((unsigned)__cvta_generic_to_shared(&copied)), "h"((short)15)
-                     : "memory"); /* the headers have it for sm_90a alone */
+                     : "memory"); /* the headers declare it only for sm_90a */
     while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &sent, 0))
         continue;
     while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &copied, 0))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * CUB's device-wide algorithms against plain loops: see thrust.cu. Here also of 16-byte elements,
- * and with the descriptors of run-length encoding and selection, which are pairs. */
+ * Compares CUB's device-wide algorithms with plain loops; see thrust.cu. Also uses 16-byte
+ * elements, and the descriptors of run-length encoding and selection, which are pairs. */
 #include <cub/cub.cuh>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Histogram by atomics, in shared memory first and then in global memory. Integer additions
- * commute, so the result does not depend on any order. */
+ * commute, so the result does not depend on their order. */
 #include <string.h>
 
 #include "common.h"

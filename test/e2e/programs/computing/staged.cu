@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies to shared memory that somebody waits for, as CUDA's own headers make them of cp.async,
- * mbarrier and bulk copies: cuda::pipeline in stages, with producers apart from consumers and of a
- * thread alone; cuda::barrier; cooperative_groups::memcpy_async. All sums are of integers, so that
- * the CPU's are the same.
+ * Asynchronous copies to shared memory, as CUDA's own headers make them from cp.async, mbarrier and
+ * bulk copies: cuda::pipeline in stages, with separate producers and consumers, and of a single
+ * thread; cuda::barrier; cooperative_groups::memcpy_async. All sums are of integers, so that the
+ * CPU's are the same.
  */
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
@@ -14,7 +14,7 @@
 
 namespace cg = cooperative_groups;
 
-#pragma nv_diag_suppress static_var_with_dynamic_init /* init() and make_pipeline() do it */
+#pragma nv_diag_suppress static_var_with_dynamic_init /* as init() does */
 
 #define THREADS 128
 #define BLOCKS 6
@@ -22,7 +22,7 @@ namespace cg = cooperative_groups;
 #define STAGES 3
 #define WORDS (BLOCKS * BATCHES * THREADS)
 
-/* What a thread makes of a batch: of its own word and of a neighbour's. */
+/* A thread's step over a batch: adds its own word and a neighbour's. */
 __host__ __device__ static unsigned mix(unsigned sum, const unsigned *batch, unsigned t) {
     return sum * 31u + batch[t] + 7u * batch[(t * 5u + 1u) % THREADS];
 }
@@ -78,7 +78,7 @@ __global__ void by_producers(const unsigned *in, unsigned *out) {
     if (t < THREADS - 96) out[blockIdx.x * THREADS + t + 96] = other;
 }
 
-/* Each thread its own. */
+/* Each thread has a pipeline of its own. */
 __global__ void by_threads(const unsigned *in, unsigned *out) {
     __shared__ alignas(16) unsigned batch[2][THREADS];
     auto pipe = cuda::make_pipeline();
@@ -109,7 +109,7 @@ __global__ void by_barrier(const unsigned *in, unsigned *out) {
         cuda::memcpy_async(block, batch[k % 2], BATCH(k),
                            cuda::aligned_size_t<16>(sizeof(batch[0])), bar);
         auto token = bar.arrive();
-        unsigned before = sum * 31u; /* work meanwhile */
+        unsigned before = sum * 31u; /* other work meanwhile */
         bar.wait(std::move(token));
         sum = before + mix(0, batch[k % 2], threadIdx.x);
     }
@@ -119,7 +119,7 @@ __global__ void by_barrier(const unsigned *in, unsigned *out) {
     out[blockIdx.x * THREADS + threadIdx.x] = sum;
 }
 
-/* Of a group; the latest copy but one. */
+/* The copies belong to a group of threads; waits for all but the latest one. */
 __global__ void by_group(const unsigned *in, unsigned *out) {
     __shared__ alignas(16) unsigned batch[2][THREADS];
     auto block = cg::this_thread_block();

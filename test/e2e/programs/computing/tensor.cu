@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Products of matrices on tensor cores: a tiled product by wmma with accumulators of f32 and of
- * f16, one of bytes, and one of ldmatrix and mma in assembly, as libraries write it. All values are
- * small integers, so that the results are exact and the CPU's are the same in any order. */
+ * Products of matrices on tensor cores: a tiled product by wmma with f32 and with f16
+ * accumulators, one of bytes, and one by ldmatrix and mma in assembly, as libraries have it. All
+ * values are small integers, so that the results are exact and the CPU's are the same in any
+ * order. */
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -27,7 +28,7 @@ template <typename Sum, typename In> __global__ void by_wmma(const In *a, const 
     wmma::store_matrix_sync(c + row * N + col, sum, N, wmma::mem_row_major);
 }
 
-/* One warp: 16 rows and 8 columns at a time, through shared memory. */
+/* One warp computes 16 rows and 8 columns at a time, through shared memory. */
 __global__ void by_mma(const half *a, const half *b, float *c) {
     __shared__ __align__(16) half ta[16][8], tb[8][8];
     int row = blockIdx.y * 16, col = blockIdx.x * 8, lane = threadIdx.x;

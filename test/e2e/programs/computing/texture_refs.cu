@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Texture and surface references, as programs of CUDA 11 have them: variables of a module, told one
- * by one what to read and how. PTX as nvcc 11.8 writes it, since no compiler does so any more. */
+ * Texture and surface references, as programs of CUDA 11 use them: variables of a module, each
+ * set to the memory and the mode of its reads. The PTX is that of nvcc 11.8, since newer
+ * compilers cannot make it. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <cstring>
 #include <cuda.h>
@@ -87,7 +88,7 @@ static void linear() {
     DRIVER(cuTexRefGetAddress(&told, line));
     REQUIRE(told == memory + 4, "another address");
     REFUSED(cuTexRefSetAddress(nullptr, line, memory + 4, N * 4));
-    /* bytes, as numbers from 0 to 1; then as they are */
+    /* bytes, read as numbers from 0 to 1; then as integers */
     DRIVER(cuTexRefSetAddress(nullptr, line, memory, N));
     DRIVER(cuTexRefSetFormat(line, CU_AD_FORMAT_UNSIGNED_INT8, 1));
     unsigned char bytes[N];
@@ -176,7 +177,7 @@ static void pitched() {
     DRIVER(cuMemFree(memory));
 }
 
-/* ---- what cannot be -------------------------------------------------------------------------- */
+/* ---- refused calls --------------------------------------------------------------------------- */
 
 static void refusals() {
     CUtexref t = reference("plane"), own;

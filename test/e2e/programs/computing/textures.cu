@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Textures and surfaces by the runtime, from every kind of memory, against results of the host. */
+ * Textures and surfaces by the runtime, from every kind of memory, compared with the host's
+ * results. */
 #include <cmath>
 #include <vector>
 
@@ -80,7 +81,7 @@ static void linear() {
     results<float4> o(n);
     results<uchar4> p(n);
     fetch_linear<<<(n + 127) / 128, 128>>>(floats, bytes, o.device, p.device, n);
-    CHECK(cudaDestroyTextureObject(floats)); /* what was launched still has it */
+    CHECK(cudaDestroyTextureObject(floats)); /* the queued kernel still uses it */
     CHECK(cudaDestroyTextureObject(bytes));
     o.fetch();
     p.fetch();
@@ -100,7 +101,7 @@ __global__ void fetch_2d(cudaTextureObject_t t, float *o, int n, float x0, float
     if (i < n * n) o[i] = tex2D<float>(t, x0 + i % n * step, y0 + i / n * step);
 }
 
-/* By the formula of the programming guide. */
+/* Computes the filtered value by the programming guide's formula. */
 static float bilinear(const std::vector<float> &a, int w, int h, float x, float y) {
     x -= 0.5f, y -= 0.5f;
     int i = (int)std::floor(x), j = (int)std::floor(y);
@@ -172,7 +173,7 @@ static void modes() {
                                          cudaAddressModeBorder};
     for (int k = 0; k < 3; k++) {
         cudaTextureDesc d = reading(m[k], cudaFilterModePoint, true, cudaReadModeNormalizedFloat);
-        d.borderColor[0] = 3; /* what such an element can hold: 1 */
+        d.borderColor[0] = 3; /* the value is clamped to the largest of such an element, 1 */
         t[k] = texture_of(array_resource(array), d);
     }
     results<float4> o(n);
@@ -400,7 +401,7 @@ static void gather() {
     CHECK(cudaFreeArray(array));
 }
 
-/* ---- what is none, and many ------------------------------------------------------------------ */
+/* ---- invalid calls, and many objects --------------------------------------------------------- */
 
 #define FAILS(call, want)                                                           \
     do {                                                                            \
@@ -421,7 +422,7 @@ static void mistakes() {
     cudaTextureDesc d = reading(cudaAddressModeClamp, cudaFilterModeLinear, false);
     REQUIRE(cudaCreateTextureObject(&t, &r, &d, nullptr) != cudaSuccess, "integers have no filter");
     cudaGetLastError();
-    /* The flag is for surface references: a surface object may be of any array. */
+    /* Only surface references need the flag: a surface object may use any array. */
     CHECK(cudaCreateSurfaceObject(&s, &r));
     CHECK(cudaDestroySurfaceObject(s));
     int bytes[64];
@@ -446,7 +447,7 @@ static void mistakes() {
     FAILS(cudaFreeArray(b), cudaErrorInvalidResourceHandle);
 }
 
-/* More than there are numbers: they are used again. */
+/* Makes more objects than there are numbers: numbers are reused. */
 static void many() {
     float *f;
     CHECK(cudaMalloc(&f, 4096));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Thrust's algorithms against the standard library's. Scans, and what is made of them, hand a flag
- * and a value from block to block as one vector, so that a device which tears vectors gets them
- * wrong now and then. Integers only: no result depends on an order. */
+ * Compares Thrust's algorithms with the standard library's. Scans, and algorithms built from
+ * them, pass a flag and a value from block to block as one vector, so that a device which tears
+ * vectors sometimes gets them wrong. Integers only: no result depends on an order. */
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
@@ -93,7 +93,7 @@ static void sorts(const words &keys, const longs &v) {
         want_keys[i] = keys[order[i]];
         want[i] = v[order[i]];
     }
-    thrust::stable_sort_by_key(by.begin(), by.end(), values.begin()); /* radix */
+    thrust::stable_sort_by_key(by.begin(), by.end(), values.begin()); /* a radix sort */
     same("keys of sort_by_key", by, want_keys);
     same("sort_by_key", values, want);
     std::sort(down.begin(), down.end(), std::greater<uint64_t>());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tiles of matrices by tensor maps: a transposition through swizzled shared memory with edges that
- * stick out of the matrix, sums that are added to what is there, maps that are refused; and a
- * convolution of images with a border, whose columns are copied.
+ * Tiles of matrices by tensor maps: a transposition through swizzled shared memory with tiles that
+ * extend beyond the matrix, sums that are added to existing values, refused maps; and a convolution
+ * of images with a border, whose columns are copied (im2col).
  */
 #include <cuda.h>
 #include <cuda/barrier>
@@ -31,7 +31,8 @@ static CUresult map_of(CUtensorMap *map, float *matrix, int rows, int cols, int 
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-/* Column c of row r, in a tile of 128 bytes a row: which of its chunks of 16 bytes depends on r. */
+/* Returns column c of row r in a tile of 128 bytes per row: swizzling permutes the 16-byte chunks
+ * of a row, depending on r. */
 static __device__ float *swizzled(float *tile, int r, int c) {
     return tile + r * TILE + ((c / 4 ^ r % 8) * 4 + c % 4);
 }
@@ -67,7 +68,7 @@ __global__ void transpose(const __grid_constant__ CUtensorMap from,
     ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
 }
 
-/* Matrices have some columns more than are said to be theirs. */
+/* Rows are some columns longer than the map declares. */
 #define PITCH(cols) ((cols) + 8)
 
 static uint64_t try_transpose(uint64_t sum) {
@@ -106,7 +107,7 @@ static uint64_t try_transpose(uint64_t sum) {
 #define HIGH 6
 #define WIDE 7
 #define CHANNELS 16
-#define PIXELS 32 /* at once */
+#define PIXELS 32 /* pixels of all images */
 #define ALL (IMAGES * HIGH * WIDE)
 
 typedef CUresult encode_columns_fn(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
@@ -115,7 +116,7 @@ typedef CUresult encode_columns_fn(CUtensorMap *, CUtensorMapDataType, cuuint32_
                                    CUtensorMapInterleave, CUtensorMapSwizzle,
                                    CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
-/* The pixels under one place of the 3 by 3 filter after the other, of which the first is up to the
+/* Adds the pixels under one place of the 3 by 3 filter after the other; the first is the upper
  * left. */
 __global__ void convolve(const __grid_constant__ CUtensorMap images, const float *filter,
                          float *out) {
@@ -174,7 +175,7 @@ static float pixel_of(const float *images, const float *filter, int image, int y
     return sum;
 }
 
-/* Of small integers, so that the sums are exact. */
+/* All numbers are small integers, so that the sums are exact. */
 static uint64_t try_convolution(uint64_t sum) {
     const int blocks = (ALL + PIXELS - 1) / PIXELS;
     static float images[ALL * CHANNELS], filter[9 * CHANNELS], out[ALL + PIXELS];
@@ -197,7 +198,7 @@ static uint64_t try_convolution(uint64_t sum) {
     for (int k = 0; k < blocks * PIXELS; k++) {
         float want = k < ALL
                          ? pixel_of(images, filter, k / (WIDE * HIGH), k / WIDE % HIGH, k % WIDE)
-                         : 0; /* behind the last image */
+                         : 0; /* after the last image */
         REQUIRE(out[k] == want, "pixel %d: %g, not %g", k, out[k], want);
     }
     CHECK(cudaFree(from));
@@ -206,8 +207,8 @@ static uint64_t try_convolution(uint64_t sum) {
     return checksum_add(sum, out, ALL * sizeof(float));
 }
 
-/* ---- refused ----------------------------------------------------------------------------------
- */
+/* ---- refused maps
+ * ----------------------------------------------------------------------------- */
 
 static void try_refused(void) {
     alignas(64) static char room[sizeof(CUtensorMap) + 64];

@@ -18,7 +18,7 @@ __global__ void forward_hidden(const float *x, const float *w, const float *b, f
     h[s * HIDDEN + j] = tanhf(v);
 }
 
-/* Output, loss and the gradient of the output, a sample a block. */
+/* Computes output, loss and the gradient of the output, one sample per block. */
 __global__ void forward_output(const float *h, const float *w, const float *b, const float *y,
                                float *delta, float *loss) {
     __shared__ float part[HIDDEN];

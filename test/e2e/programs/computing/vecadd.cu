@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The smallest whole program: two vectors in, their sum out. */
+ * The smallest complete program: two vectors in, their sum out. */
 #include "common.h"
 
 __global__ void vecadd(const float *a, const float *b, float *c, int n) {

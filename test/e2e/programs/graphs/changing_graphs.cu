@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kernel nodes that kernels change: their parameters, grids, and whether they run, from the graph
- * that they are in and from outside of it; and what the host may do to them. Each count is compared
- * with what the host computes. */
+ * Kernels change kernel nodes: their parameters, their grids, and whether they run. They do so
+ * from the node's own graph and from outside, and the host changes the nodes too. Each count is
+ * compared with the host's. */
 #include <vector>
 
 #include "common.h"
@@ -16,15 +16,15 @@
 
 #define CELLS 4096
 
-/* The node: every thread of its grid adds `value` to a cell of its own. */
+/* The node's kernel: every thread of its grid adds `value` to a cell of its own. */
 __global__ void add(int *cells, int value) {
     atomicAdd(&cells[(blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x], value);
 }
 
-/* What calls gave, all of them together. */
+/* The sum of all calls' results. */
 __device__ int errors;
 
-/* By turns, which `turn` counts: each way to change each thing. */
+/* Changes each thing in each way, by turns that `turn` counts. */
 __global__ void change(cudaGraphDeviceNode_t node, int *turn, cudaGraphKernelNodeUpdate *list) {
     int t = (*turn)++, value = 3 * t + 1;
     if (t % 2) {
@@ -49,7 +49,7 @@ __global__ void set_value(cudaGraphDeviceNode_t node, int value) {
     errors += cudaGraphKernelNodeSetParam(node, sizeof(int *), value);
 }
 
-/* Calls that are wrong, and what each gives. */
+/* Makes wrong calls, and stores the result of each. */
 __global__ void wrong(cudaGraphDeviceNode_t node, int *other, int *got,
                       cudaGraphKernelNodeUpdate *u) {
     int i = 0;
@@ -94,7 +94,7 @@ static cudaGraphDeviceNode_t allow(cudaGraphNode_t n) {
     return v.deviceUpdatableKernelNode.devNode;
 }
 
-/* One that adds `value`. */
+/* Adds a node that adds `value`. */
 static cudaGraphNode_t add_node(cudaGraph_t g, const cudaGraphNode_t *before, int value) {
     void *args[] = {&cells, &value};
     return node_of(g, before, (void *)add, args);
@@ -152,7 +152,7 @@ static void reset(void) {
     CHECK(cudaDeviceSynchronize());
 }
 
-/* ---- from within ----------------------------------------------------------------------------- */
+/* ---- changes from within the graph ----------------------------------------------------------- */
 
 static void change_args(cudaGraph_t g, cudaGraphNode_t node, cudaGraphDeviceNode_t handle) {
     void *args[] = {&handle, &turn, &list};
@@ -160,7 +160,7 @@ static void change_args(cudaGraph_t g, cudaGraphNode_t node, cudaGraphDeviceNode
     CHECK(cudaGraphAddDependencies(g, &first, &node, NULL, 1));
 }
 
-/* A node is changed by the one before it, in each launch. */
+/* In each launch, a node is changed by the one before it. */
 static void within(void) {
     reset();
     cudaGraph_t g = graph();
@@ -171,7 +171,7 @@ static void within(void) {
     expect_turns(0, 12);
     check("within");
     CHECK(cudaGraphExecDestroy(e));
-    e = executable(g); /* it begins as the program said */
+    e = executable(g); /* begins with the program's parameters */
     launch(e, 3);
     expect_turns(12, 3);
     check("once more");
@@ -179,7 +179,7 @@ static void within(void) {
     CHECK(cudaGraphDestroy(g));
 }
 
-/* The same, captured; the handle comes with the launch. */
+/* The same with a captured graph; the handle comes with the launch. */
 static void captured(void) {
     reset();
     cudaGraph_t g;
@@ -209,7 +209,7 @@ static void captured(void) {
     check("captured");
 }
 
-/* In the body of a loop, which is a graph of its own. */
+/* The node is in the body of a loop, which is a graph of its own. */
 __global__ void count_down(cudaGraphConditionalHandle h, int *left) {
     cudaGraphSetConditional(h, --*left > 0);
 }
@@ -241,7 +241,7 @@ static void looping(void) {
     check("loop");
 }
 
-/* In a graph that a kernel launches, and the host. */
+/* The node is in a graph that a kernel launches, and the host. */
 __global__ void launch_graph(cudaGraphExec_t g) {
     errors += cudaGraphLaunch(g, cudaStreamGraphTailLaunch);
 }
@@ -262,10 +262,10 @@ static void offered(void) {
     check("launched by a kernel");
 }
 
-/* ---- from outside ---------------------------------------------------------------------------- */
+/* ---- changes from outside the graph ---------------------------------------------------------- */
 
-/* What a kernel changes stays, until the host says otherwise; a launch that is queued is not
- * touched by that. */
+/* A kernel's changes stay until the host changes the node again; the host's changes do not affect a
+ * queued launch. */
 static void from_outside(void) {
     reset();
     cudaGraph_t g = graph();
@@ -281,7 +281,7 @@ static void from_outside(void) {
     launch(e, 1);
     CHECK(cudaGraphNodeSetEnabled(e, n, 1));
     launch(e, 1);
-    expect_add(1, 1, 1); /* what the host says is all that the node is */
+    expect_add(1, 1, 1); /* the host's setting replaces all changes of kernels */
     check("switched by the host");
     int value = 7;
     void *args[] = {&cells, &value};
@@ -302,7 +302,7 @@ static void from_outside(void) {
     EXPECT(cudaGraphExecKernelNodeSetParams(e, n, &p), cudaErrorNotSupported);
 }
 
-/* ---- refused --------------------------------------------------------------------------------- */
+/* ---- refused calls --------------------------------------------------------------------------- */
 
 static void refused(void) {
     reset();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Graphs with conditional nodes: loops and branches that kernels decide about.
- * With "endless": a loop that never ends, which is said on standard output once it runs. */
+ * Graphs with conditional nodes: loops and branches with conditions that kernels set. With
+ * "endless": a loop that never ends; prints a line once it runs. */
 #include "common.h"
 
 __global__ void set_value(int *p, int v) {
@@ -11,7 +11,7 @@ __global__ void add_value(int *p, int v) {
     *p += v;
 }
 
-/* The condition is what is left to count. */
+/* The condition is the number that is left to count. */
 __global__ void count_down(cudaGraphConditionalHandle h, int *left, int *rounds) {
     ++*rounds;
     cudaGraphSetConditional(h, --*left > 0);
@@ -57,7 +57,7 @@ static cudaGraph_t *conditional(cudaGraph_t g, const cudaGraphNode_t *before, si
     return p.conditional.phGraph_out;
 }
 
-/* A loop, with what is before it and what follows; in it a body that was captured. */
+/* A loop with nodes before and after it; its body was captured. */
 static void check_while(int *p) {
     cudaGraph_t g;
     cudaGraphNode_t loop;
@@ -85,7 +85,7 @@ static void check_while(int *p) {
     CHECK(cudaGraphDestroy(g));
 }
 
-/* Each of these by the value: what was chosen is added to 100. */
+/* Chooses a body of each kind of node by the value; the chosen body adds its number to 100. */
 static void check_choice(int *p, cudaGraphConditionalNodeType type, unsigned bodies, int value,
                          int want) {
     cudaGraph_t g;
@@ -112,8 +112,8 @@ static void check_choice(int *p, cudaGraphConditionalNodeType type, unsigned bod
     CHECK(cudaGraphDestroy(g));
 }
 
-/* A loop within a loop, of which only the first time round finds the default: that is assigned
- * where the launch begins. */
+/* A loop within a loop. Only the first turn of the outer loop finds the inner handle's default
+ * value, which is assigned at the begin of the launch. */
 static void check_nested(int *p) {
     cudaGraph_t g;
     cudaGraphNode_t outer, inner;
@@ -137,7 +137,7 @@ static void check_nested(int *p) {
     CHECK(cudaGraphDestroy(g));
 }
 
-/* As long as the host has not said stop. */
+/* Loops until the host sets `stop`. */
 __global__ void until(cudaGraphConditionalHandle h, const volatile int *stop,
                       volatile int *rounds) {
     ++*rounds;
@@ -145,7 +145,8 @@ __global__ void until(cudaGraphConditionalHandle h, const volatile int *stop,
     cudaGraphSetConditional(h, !*stop);
 }
 
-/* A loop that runs until `stop[0]`; it counts its turns in stop[1]; then `sum` is one more. */
+/* Returns a loop that runs until `stop[0]` and counts its turns in stop[1]; afterwards it adds 1 to
+ * `sum`. */
 static cudaGraphExec_t endless(int *stop, int *sum) {
     cudaGraph_t g;
     cudaGraphExec_t e;
@@ -170,7 +171,7 @@ static int *host_words(void) {
     return w;
 }
 
-/* Launches return at once, and streams, events and whoever queues behind them wait. */
+/* Launches return at once; streams, events and later work in the stream wait for the loop. */
 static void check_order(int *p) {
     int *stop = host_words(), *sum = p;
     cudaStream_t other;
@@ -184,17 +185,17 @@ static void check_order(int *p) {
     CHECK(cudaGraphLaunch(e, s));
     CHECK(cudaEventRecord(done, s));
     CHECK(cudaStreamWaitEvent(other, done, 0));
-    CHECK(cudaGraphLaunch(e, other)); /* behind its launches before */
+    CHECK(cudaGraphLaunch(e, other)); /* after its earlier launches */
     add_value<<<1, 1, 0, other>>>(sum, 100);
     REQUIRE(cudaStreamQuery(s) == cudaErrorNotReady && cudaEventQuery(done) == cudaErrorNotReady,
             "a loop that goes on is complete");
     cudaStream_t free;
     CHECK(cudaStreamCreateWithFlags(&free, cudaStreamNonBlocking));
     add_value<<<1, 1, 0, free>>>(p + 1, 5);
-    CHECK(cudaStreamSynchronize(free)); /* beside the loop */
+    CHECK(cudaStreamSynchronize(free)); /* the stream runs beside the loop */
     while (*(volatile int *)(stop + 1) < 3)
         ;
-    CHECK(cudaGraphExecDestroy(e)); /* while it is launched */
+    CHECK(cudaGraphExecDestroy(e)); /* destroyed during a launch */
     *(volatile int *)stop = 1;
     CHECK(cudaStreamSynchronize(other));
     REQUIRE(cudaStreamQuery(s) == cudaSuccess && cudaEventQuery(done) == cudaSuccess, "not over");
@@ -205,7 +206,7 @@ static void check_order(int *p) {
     CHECK(cudaFreeHost(stop));
 }
 
-/* A loop of `rounds` that adds `by` each time. */
+/* Returns a loop of `rounds` turns that adds `by` in each. */
 static cudaGraph_t loop_of(int *left, int *count, int *sum, int rounds, int by) {
     cudaGraph_t g, inside;
     cudaGraphNode_t loop, n;
@@ -223,7 +224,7 @@ static cudaGraph_t loop_of(int *left, int *count, int *sum, int rounds, int by) 
     return g;
 }
 
-/* The whole of one is updated, with other conditions, while a launch of it waits. */
+/* Updates a whole executable graph, with other conditions, while a launch of it waits. */
 static void check_update(int *p) {
     int *left = p, *count = p + 1, *sum = p + 2, *stop = host_words();
     cudaGraphExec_t e, gate = endless(stop, p + 3);
@@ -307,7 +308,7 @@ static void check_branches(void) {
     }
 }
 
-/* What is wrong in a body is the program's error. */
+/* An error in a body is an error of the program. */
 static int stray(int *p) {
     cudaGraph_t g;
     cudaGraphNode_t loop;

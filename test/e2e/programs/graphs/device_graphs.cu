@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Graphs that kernels launch, a function a topic: in which order what runs, what each launch gives,
- * and that a graph with kernels, copies, fills and children computes what it does when the host
- * launches it. */
+ * Graphs that kernels launch, one function per topic: the order in which they run, the result of
+ * each launch call, and that a graph with kernels, copies, fills and child graphs computes the
+ * same as when the host launches it. */
 #include "common.h"
 
 #define LOG_ROOM 4096
 
-/* In which order kernels began, as the numbers that they have. */
+/* The numbers of kernels in the order in which they began. */
 __device__ int log_count, logged[LOG_ROOM];
 __device__ cudaError_t got[512];
 __device__ int turns;
@@ -20,7 +20,7 @@ __global__ void mark(int number) {
     note(number);
 }
 
-/* So long that whatever could overtake it does. */
+/* Spins for so long that any kernel which may overtake it does. */
 __global__ void slow_mark(int number, int spins) {
     unsigned x = number;
     for (int i = 0; i < spins; i++)
@@ -59,7 +59,7 @@ static cudaGraphExec_t offered(void) {
     return end(cudaGraphInstantiateFlagDeviceLaunch);
 }
 
-/* A graph that notes a number. */
+/* Returns a graph that notes a number. */
 static cudaGraphExec_t marking(int number, int spins) {
     begin();
     slow_mark<<<1, 1, 0, stream>>>(number, spins);
@@ -69,7 +69,7 @@ static cudaGraphExec_t marking(int number, int spins) {
 static void reset(void) {
     int zero = 0;
     CHECK(cudaMemcpyToSymbol(log_count, &zero, sizeof(zero)));
-    CHECK(cudaDeviceSynchronize()); /* the stream waits for no other */
+    CHECK(cudaDeviceSynchronize()); /* the stream waits for no other stream */
 }
 
 static void expect_log(const char *what, const int *want, int count) {
@@ -97,8 +97,8 @@ static cudaError_t result(int at) {
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* What is in the tail comes when the graph and all that it launched are complete, in turn; the tail
- * of one in the tail comes before what was there. */
+/* Tail launches run one after the other once the graph and all that it launched are complete. A
+ * tail launch made within a tail launch precedes those that were queued before. */
 static void tails(void) {
     cudaGraphExec_t one = marking(10, 100), two = marking(20, 100), slow = marking(30, 200000);
     begin();
@@ -138,7 +138,7 @@ static void tails(void) {
     }
 }
 
-/* The graph goes on by launching itself. */
+/* The graph continues by launching itself. */
 __global__ void go_on(int until) {
     note(turns);
     if (++turns < until)
@@ -155,7 +155,7 @@ static void itself(void) {
     begin();
     go_on<<<1, 1, 0, stream>>>(500);
     cudaGraphExec_t loop = offered();
-    for (int from = 0; from < 2; from++) { /* launched by the host, and by a kernel */
+    for (int from = 0; from < 2; from++) { /* once launched by the host, once by a kernel */
         CHECK(cudaMemcpyToSymbol(turns, &zero, sizeof(zero)));
         reset();
         if (from) {
@@ -171,7 +171,7 @@ static void itself(void) {
     }
 }
 
-/* What is a sibling does not hold up the tail; what is forgotten does. */
+/* A sibling launch does not delay the tail; a fire-and-forget launch does. */
 __global__ void wait_for_flag(volatile int *flag, int number) {
     while (!*flag)
         ;
@@ -202,7 +202,7 @@ static void siblings(void) {
     CHECK(cudaGraphLaunch(all, stream));
     mark<<<1, 1, 0, stream>>>(99);
     EXPECT_LOG("siblings", 1, 2, 20, 10, 99);
-    /* And what is forgotten begins while who launched it runs. */
+    /* A fire-and-forget graph begins while the launching kernel still runs. */
     CHECK(cudaMemset(flag, 0, sizeof(*flag)));
     begin();
     start<<<1, 1, 0, stream>>>(raises, FORGET, 1, 0);
@@ -215,7 +215,7 @@ static void siblings(void) {
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* As many graphs as there are threads, each thread one. */
+/* Each thread launches a graph of its own. */
 __global__ void start_all(cudaGraphExec_t *graphs, int how) {
     int i = threadIdx.x;
     got[i] = cudaGraphLaunch(graphs[i], how == TAIL ? cudaStreamGraphTailLaunch
@@ -248,7 +248,7 @@ static void bounds(void) {
     }
 }
 
-/* ---- refused --------------------------------------------------------------------------------- */
+/* ---- refused launches ------------------------------------------------------------------------ */
 
 __global__ void launch_any(cudaGraphExec_t graph, cudaStream_t in, int at) {
     got[at] = cudaGraphLaunch(graph, in);
@@ -273,7 +273,7 @@ static void refused(void) {
     launch_any<<<1, 1, 0, stream>>>(good, (cudaStream_t)0x0400000000000000, 5);
     launch_any<<<1, 1, 0, stream>>>(good, (cudaStream_t)0x0200000000000001, 6);
     launch_any<<<1, 1, 0, stream>>>(slow, cudaStreamGraphFireAndForget, 7);
-    launch_any<<<1, 1, 0, stream>>>(slow, cudaStreamGraphTailLaunch, 8); /* it runs */
+    launch_any<<<1, 1, 0, stream>>>(slow, cudaStreamGraphTailLaunch, 8); /* the graph is running */
     cudaGraphExec_t all = end(0);
     reset();
     CHECK(cudaGraphLaunch(all, stream));
@@ -281,11 +281,11 @@ static void refused(void) {
     for (int i = 0; i < 9; i++)
         REQUIRE(result(i) == (i == 7 ? cudaSuccess : cudaErrorInvalidValue), "launch %d: %d", i,
                 (int)result(i));
-    /* A kernel that is in no graph launches none. */
+    /* A kernel outside any graph cannot launch one. */
     launch_any<<<1, 1, 0, stream>>>(good, cudaStreamGraphFireAndForget, 0);
     CHECK(cudaStreamSynchronize(stream));
     REQUIRE(result(0) == cudaErrorInvalidValue, "%d", (int)result(0));
-    /* One launch of itself at a time. */
+    /* A graph may have one pending launch of itself. */
     begin();
     go_on_twice<<<1, 1, 0, stream>>>();
     cudaGraph_t graph;
@@ -295,7 +295,7 @@ static void refused(void) {
     CHECK(cudaGraphLaunch(exec, stream));
     CHECK(cudaStreamSynchronize(stream));
     REQUIRE(result(1) == cudaErrorInvalidValue, "no device graph: %d", (int)result(1));
-    /* What a kernel is part of. */
+    /* A kernel can ask which graph it is part of. */
     cudaGraphExec_t *there, told;
     CHECK(cudaMalloc(&there, sizeof(*there)));
     begin();
@@ -309,7 +309,7 @@ static void refused(void) {
     CHECK(cudaMemcpyAsync(&told, there, sizeof(told), cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
     REQUIRE(told == NULL, "something");
-    /* What cannot be in such a graph. */
+    /* Nodes that such a graph cannot have. */
     begin();
     CHECK(cudaLaunchHostFunc(
         stream, [](void *) {}, NULL));
@@ -320,7 +320,7 @@ static void refused(void) {
     cudaGetLastError();
 }
 
-/* ---- what they compute ----------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 __global__ void scale(unsigned *v, int n, unsigned by) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -332,7 +332,7 @@ __global__ void add(unsigned *v, const unsigned *a, const unsigned *b, int n) {
     if (i < n) v[i] = a[i] + b[i];
 }
 
-/* Behind what is captured. */
+/* Adds a child graph after the captured work. */
 static void add_child(cudaGraph_t child) {
     cudaStreamCaptureStatus status;
     const cudaGraphNode_t *before;
@@ -345,7 +345,7 @@ static void add_child(cudaGraph_t child) {
                                               cudaStreamSetCaptureDependencies));
 }
 
-/* Two branches that meet, with fills, copies and a child graph. */
+/* Two branches that join, with fills, copies and a child graph. */
 static void work(unsigned *v, int n, cudaStream_t other, cudaGraph_t child) {
     cudaEvent_t fork, join;
     CHECK(cudaEventCreate(&fork));
@@ -396,7 +396,8 @@ static uint64_t computes(void) {
     return checksum_add(CHECKSUM_START, want, sizeof(want));
 }
 
-/* A kernel that faults in a graph that a kernel launched ends the job, and names itself. */
+/* A fault in a graph that a kernel launched ends the job, and the error names the faulting
+ * kernel. */
 __global__ void stray(int *p) {
     *p = 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Graphs and stream capture, a function a topic: `graph_features TOPIC...` runs those,
+ * Graphs and stream capture, one function per topic: `graph_features TOPIC...` runs those,
  * `graph_features` runs all. Each checks what CUDA documents and prints `ok TOPIC`. */
 #include <pthread.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ __global__ void slow_set(volatile int *p, int v, int spins) {
     *p = x == 12345u ? v + 1 : v;
 }
 
-/* out = 1 + what up to four others are, modulo a prime. */
+/* Sets out to 1 + the sum of up to four other values, modulo a prime. */
 __global__ void mix(unsigned *all, int out, int a, int b, int c, int d) {
     unsigned sum = 1 + out;
     const int in[] = {a, b, c, d};
@@ -117,7 +117,7 @@ static void topic_info(void) {
     set_value<<<1, 1, 0, s>>>(p, 5);
     CHECK(cudaStreamGetCaptureInfo(s, &status, &other, &g, &deps, NULL, &count));
     REQUIRE(other == id && count == 1, "%zu nodes before the next", count);
-    /* A node of the program's own, between what is captured. */
+    /* Inserts a node of the program's own between captured ones. */
     cudaGraphNode_t node;
     int by = 7;
     void *args[] = {&p, &by};
@@ -162,7 +162,7 @@ static void topic_forkjoin(void) {
     CHECK(cudaGraphLaunch(e, a));
     CHECK(cudaStreamSynchronize(a));
     REQUIRE(value_of(p) == 21 && value_of(p + 1) == 11, "%d %d", value_of(p), value_of(p + 1));
-    /* Streams that were only forked are as any other again. */
+    /* Streams that were only forked into the capture are normal again. */
     set_value<<<1, 1, 0, b>>>(p, 77);
     CHECK(cudaStreamSynchronize(b));
     REQUIRE(value_of(p) == 77, "a forked stream did not come back");
@@ -179,7 +179,7 @@ static void topic_invalid(void) {
     EXPECT(cudaStreamEndCapture(a, &g), cudaErrorIllegalState);
     EXPECT(cudaStreamBeginCapture(cudaStreamLegacy, cudaStreamCaptureModeGlobal),
            cudaErrorStreamCaptureUnsupported);
-    /* Waiting for what is captured. */
+    /* Waits for captured work, which is an error. */
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
     EXPECT(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed), cudaErrorIllegalState);
     EXPECT(cudaStreamSynchronize(a), cudaErrorStreamCaptureUnsupported);
@@ -190,19 +190,19 @@ static void topic_invalid(void) {
     EXPECT(cudaStreamEndCapture(a, &g), cudaErrorStreamCaptureInvalidated);
     REQUIRE(!g, "an invalid capture gave a graph");
     CHECK(cudaStreamSynchronize(a));
-    /* A branch that does not come back. */
+    /* A branch that does not join again. */
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
     CHECK(cudaEventRecord(inside, a));
     CHECK(cudaStreamWaitEvent(b, inside, 0));
     set_value<<<1, 1, 0, b>>>(p, 1);
     EXPECT(cudaStreamEndCapture(a, &g), cudaErrorStreamCaptureUnjoined);
-    /* The end in another stream. */
+    /* Ends the capture in another stream. */
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
     CHECK(cudaEventRecord(inside, a));
     CHECK(cudaStreamWaitEvent(b, inside, 0));
     EXPECT(cudaStreamEndCapture(b, &g), cudaErrorStreamCaptureUnmatched);
     EXPECT(cudaStreamEndCapture(a, &g), cudaErrorStreamCaptureInvalidated);
-    /* What was recorded outside; then an event that only the graph knows. */
+    /* Waits for an event recorded outside; then uses an event that only the graph has. */
     set_value<<<1, 1, 0, b>>>(p, 1);
     CHECK(cudaEventRecord(outside, b));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
@@ -212,7 +212,7 @@ static void topic_invalid(void) {
     EXPECT(cudaEventSynchronize(inside), cudaErrorInvalidValue);
     CHECK(cudaEventRecord(inside, b));
     CHECK(cudaEventSynchronize(inside));
-    /* Two captures that would become one. */
+    /* Two captures that would merge into one. */
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
     CHECK(cudaStreamBeginCapture(b, cudaStreamCaptureModeRelaxed));
     CHECK(cudaEventRecord(inside, a));
@@ -226,11 +226,11 @@ static void topic_invalid(void) {
     EXPECT(cudaGetLastError(), cudaErrorStreamCaptureImplicit);
     EXPECT(cudaStreamEndCapture(blocking, &g), cudaErrorStreamCaptureInvalidated);
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
-    set_value<<<1, 1>>>(p, 9); /* not for others */
+    set_value<<<1, 1>>>(p, 9); /* not an error for other streams */
     CHECK(cudaGetLastError());
     CHECK(cudaStreamEndCapture(a, &g));
     REQUIRE(value_of(p) == 9 && count_nodes(g) == 0, "the legacy stream was captured");
-    /* A stream that is destroyed takes its capture along. */
+    /* Destroying a stream ends its capture. */
     CHECK(cudaStreamBeginCapture(b, cudaStreamCaptureModeRelaxed));
     CHECK(cudaStreamDestroy(b));
     CHECK(cudaDeviceSynchronize());
@@ -263,7 +263,7 @@ static void on_a_thread(void *(*what)(void *), struct elsewhere *e) {
     pthread_join(t, NULL);
 }
 
-/* Whether an allocation here, and one by another thread of this mode, is permitted. */
+/* Checks whether an allocation here, and one by another thread in this mode, is permitted. */
 static void check_mode(cudaStreamCaptureMode mode, bool here, cudaStreamCaptureMode theirs,
                        bool there) {
     struct elsewhere e = {stream(), NULL, theirs, cudaSuccess, cudaSuccess};
@@ -289,7 +289,7 @@ static void topic_modes(void) {
     check_mode(global, false, relaxed, true);
     check_mode(local, false, global, true);
     check_mode(relaxed, true, global, true);
-    /* The thread's own word. */
+    /* Uses the thread's own mode. */
     void *p;
     CHECK(cudaStreamBeginCapture(e.s, global));
     CHECK(cudaThreadExchangeStreamCaptureMode(&relaxed));
@@ -297,7 +297,7 @@ static void topic_modes(void) {
     CHECK(cudaThreadExchangeStreamCaptureMode(&relaxed));
     EXPECT(cudaEventQuery(event()), cudaErrorStreamCaptureUnsupported);
     EXPECT(cudaStreamEndCapture(e.s, &e.g), cudaErrorStreamCaptureInvalidated);
-    /* Ended by another thread. */
+    /* Another thread ends the capture. */
     CHECK(cudaStreamBeginCapture(e.s, local));
     on_a_thread(end_elsewhere, &e);
     REQUIRE(e.end == cudaErrorStreamCaptureWrongThread, "%d", (int)e.end);
@@ -346,7 +346,7 @@ static cudaGraphNode_t kernel_node(cudaGraph_t g, const cudaGraphNode_t *deps, s
     return n;
 }
 
-/* In which order is not said. */
+/* Checks the nodes; their order is unspecified. */
 static bool are(const cudaGraphNode_t *nodes, cudaGraphNode_t a, cudaGraphNode_t b) {
     return (nodes[0] == a && nodes[1] == b) || (nodes[0] == b && nodes[1] == a);
 }
@@ -387,7 +387,7 @@ static void topic_explicit(void) {
     REQUIRE(value_of(p + 16) == 0x01010101 && value_of(p + 20) == 0 &&
                 value_of(p + 24) == 0x01010101 && value_of(p + 28) == 0,
             "rows of a fill");
-    /* What a program asks. */
+    /* Queries about a graph. */
     cudaGraphNode_t nodes[8], from[8], to[8];
     size_t count = 8;
     CHECK(cudaGraphGetRootNodes(g, nodes, &count));
@@ -407,7 +407,7 @@ static void topic_explicit(void) {
     cudaMemcpy3DParms copy;
     CHECK(cudaGraphMemcpyNodeGetParams(in, &copy));
     REQUIRE(copy.extent.width == sizeof(host), "%zu bytes", copy.extent.width);
-    /* Edges that make a circle; nodes that go. */
+    /* Edges that form a cycle; removed nodes. */
     CHECK(cudaGraphAddDependencies(g, &call, &fill, NULL, 1));
     cudaGraphExec_t bad;
     EXPECT(cudaGraphInstantiate(&bad, g, 0), cudaErrorInvalidValue);
@@ -440,7 +440,7 @@ static void topic_events(void) {
     CHECK(cudaEventSynchronize(end));
     CHECK(cudaEventElapsedTime(&ms, begin, end));
     REQUIRE(ms >= 0 && value_of(p) == 3, "%f ms, %d", ms, value_of(p));
-    /* A graph that waits for what another stream does. */
+    /* A graph that waits for another stream's work. */
     CHECK(cudaGraphCreate(&w, 0));
     CHECK(cudaGraphAddEventWaitNode(&wait, w, NULL, 0, gate));
     int *from = p;
@@ -455,7 +455,7 @@ static void topic_events(void) {
         CHECK(cudaStreamSynchronize(a));
         REQUIRE(value_of(p + 1) == 100 + i, "round %d saw %d", i, value_of(p + 1));
     }
-    /* Captured as such. */
+    /* The same by capture. */
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
     CHECK(cudaStreamWaitEvent(a, gate, cudaEventWaitExternal));
     CHECK(cudaEventRecordWithFlags(end, a, cudaEventRecordExternal));
@@ -471,7 +471,7 @@ static void topic_update(void) {
     cudaGraphNode_t set = kernel_node(g, NULL, 0, set_value, p, 1);
     cudaGraphNode_t add = kernel_node(g, &set, 1, add_value, p, 10);
     cudaGraphExec_t e = executable(g);
-    /* A launch that is queued stays what it was. */
+    /* A change does not affect a queued launch. */
     slow_set<<<1, 1, 0, s>>>(p + 1, 1, 500000);
     CHECK(cudaGraphLaunch(e, s));
     CHECK(cudaMemcpyAsync(p + 1, p, sizeof(int), cudaMemcpyDeviceToDevice, s));
@@ -482,7 +482,8 @@ static void topic_update(void) {
     CHECK(cudaGraphLaunch(e, s));
     CHECK(cudaStreamSynchronize(s));
     REQUIRE(value_of(p + 1) == 11 && value_of(p) == 21, "%d %d", value_of(p + 1), value_of(p));
-    /* The graph itself is not touched by that, nor the executable one by the graph. */
+    /* The change affects neither the graph itself, nor does the graph affect the executable
+     * graph. */
     cudaKernelNodeParams got;
     CHECK(cudaGraphKernelNodeGetParams(add, &got));
     REQUIRE(*(int *)got.kernelParams[1] == 10, "the graph changed");
@@ -491,7 +492,7 @@ static void topic_update(void) {
     CHECK(cudaGraphLaunch(e, s));
     CHECK(cudaStreamSynchronize(s));
     REQUIRE(value_of(p) == 21, "%d", value_of(p));
-    /* As a whole. */
+    /* Updates the whole executable graph. */
     cudaGraphExecUpdateResultInfo info;
     CHECK(cudaGraphExecUpdate(e, g, &info));
     CHECK(cudaGraphLaunch(e, s));
@@ -508,7 +509,7 @@ static void topic_update(void) {
     CHECK(cudaGraphLaunch(e, s));
     CHECK(cudaStreamSynchronize(s));
     REQUIRE(value_of(p) == 31, "a failed update changed something: %d", value_of(p));
-    /* Off and on. */
+    /* Disables and enables a node. */
     unsigned on = 2;
     CHECK(cudaGraphNodeSetEnabled(e, add, 0));
     CHECK(cudaGraphNodeGetEnabled(e, add, &on));
@@ -560,7 +561,7 @@ static void topic_child(void) {
     CHECK(cudaGraphLaunch(e, s));
     CHECK(cudaStreamSynchronize(s));
     REQUIRE(value_of(p) == 107, "%d", value_of(p));
-    /* The child changes as a whole. */
+    /* Updates the whole child graph. */
     cudaGraph_t other;
     CHECK(cudaGraphCreate(&other, 0));
     cudaGraphNode_t first = kernel_node(other, NULL, 0, set_value, p, 30);
@@ -569,7 +570,7 @@ static void topic_child(void) {
     CHECK(cudaGraphLaunch(e, s));
     CHECK(cudaStreamSynchronize(s));
     REQUIRE(value_of(p) == 170, "%d", value_of(p));
-    /* A graph is not launched in a captured stream. */
+    /* A graph cannot be launched into a captured stream. */
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     EXPECT(cudaGraphLaunch(e, s), cudaErrorStreamCaptureUnsupported);
     EXPECT(cudaStreamEndCapture(s, &g), cudaErrorStreamCaptureInvalidated);
@@ -579,7 +580,7 @@ static void topic_child(void) {
 
 #define MIXES 300
 
-/* Any shape of graph gives what its order says. */
+/* A random graph of any shape computes what its edges prescribe. */
 static void topic_random(void) {
     cudaStream_t s = stream();
     unsigned *all, got[MIXES], want[MIXES];
@@ -625,7 +626,7 @@ static void topic_random(void) {
     }
 }
 
-/* Larger than a piece in which it is said, and than the ring. */
+/* Larger than one message, and than the ring. */
 static void topic_large(void) {
     cudaStream_t s = stream();
     int *p = ints(1);
@@ -652,7 +653,7 @@ static void topic_copies(void) {
     for (int i = 0; i < BIG; i++)
         host[i] = (char)(i * 7 + i / 1000);
     memcpy(small, host, sizeof(small));
-    /* More than goes through the buffer at once; pinned to pageable; rows; pageable to pageable. */
+    /* Copies larger than the staging buffer; pinned to pageable; rows; pageable to pageable. */
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
     CHECK(cudaMemcpyAsync(device, host, BIG, cudaMemcpyHostToDevice, s));
     CHECK(cudaMemcpyAsync(pinned, device, BIG, cudaMemcpyDeviceToHost, s));
@@ -684,7 +685,7 @@ static size_t graph_bytes(cudaGraphMemAttributeType what) {
     return bytes;
 }
 
-/* Allocated and freed within a graph, which can be launched at any time. */
+/* Memory allocated and freed within a graph, which can be launched at any time. */
 static void allocate_inside(cudaStream_t s, int *p) {
     int *inside;
     cudaGraph_t g, copy;
@@ -714,7 +715,7 @@ static void allocate_inside(cudaStream_t s, int *p) {
     REQUIRE(graph_bytes(cudaGraphMemAttrUsedMemHigh) >= 4 << 20, "nothing ever was");
 }
 
-/* A graph that leaves an allocation of 77 behind. */
+/* Returns a graph that leaves an allocation with the value 77 behind. */
 static cudaGraph_t leaving(int **kept) {
     cudaGraph_t g;
     cudaGraphNode_t alloc;
@@ -730,8 +731,8 @@ static cudaGraph_t leaving(int **kept) {
     return g;
 }
 
-/* Each allocates, writes, adds and frees, behind the one before: all in one place. Then graphs that
- * do so one behind the other, at places of their own that show the same memory. */
+/* Returns a graph with links that each allocate, write, copy and free, one after the other, all at
+ * one address. Several such graphs have different addresses that map the same memory. */
 static cudaGraph_t chain(int *p, int links, size_t bytes, int value) {
     cudaStream_t s = stream();
     cudaGraph_t g;
@@ -771,7 +772,7 @@ static void share_memory(cudaStream_t s) {
         REQUIRE(reserved >= 48 * mib && reserved < 96 * mib, "the largest's: %llu", reserved);
         if (round == 1) CHECK(cudaDeviceGraphMemTrim(0));
     }
-    /* In streams of their own they may run at once. */
+    /* In streams of their own, the graphs may run at the same time. */
     cudaStream_t beside[3] = {stream(), stream(), stream()};
     for (int round = 0; round < 20; round++) {
         CHECK(cudaMemset(p, 255, sizeof(got)));
@@ -798,7 +799,7 @@ static void topic_memory(void) {
     allocate_inside(s, p);
     CHECK(cudaDeviceGraphMemTrim(0));
     REQUIRE(graph_bytes(cudaGraphMemAttrReservedMemCurrent) == 0, "reserved without a graph");
-    /* The program frees what is left, or says that the next launch does. */
+    /* The program frees the memory that is left, or the next launch does (auto-free). */
     k = leaving(&kept);
     cudaGraphExec_t e = executable(k);
     EXPECT(cudaFreeAsync(kept, s), cudaErrorInvalidValue);
@@ -813,7 +814,7 @@ static void topic_memory(void) {
     CHECK(cudaGraphInstantiate(&e, k, cudaGraphInstantiateFlagAutoFreeOnLaunch));
     CHECK(cudaGraphLaunch(e, s));
     CHECK(cudaGraphLaunch(e, s));
-    /* Another graph frees it; and it stays when the graph that allocated it has gone. */
+    /* Another graph frees it; the memory also outlives the graph that allocated it. */
     cudaGraphNode_t end;
     CHECK(cudaGraphCreate(&n, 0));
     CHECK(cudaGraphAddMemFreeNode(&end, n, NULL, 0, kept));
@@ -831,7 +832,7 @@ static void topic_memory(void) {
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaDeviceGraphMemTrim(0));
     REQUIRE(graph_bytes(cudaGraphMemAttrReservedMemCurrent) == 0, "reserved without a graph");
-    /* What is not a graph's is not freed in one. */
+    /* A graph cannot free memory that no graph allocated. */
     CHECK(cudaMallocAsync(&pooled, 1000, s));
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     EXPECT(cudaFreeAsync(pooled, s), cudaErrorInvalidValue);
@@ -868,7 +869,7 @@ static void topic_objects(void) {
     REQUIRE(destroyed == 0, "the executable graph needs it");
     CHECK(cudaGraphExecDestroy(e));
     for (int i = 0; i < 1000 && !destroyed; i++)
-        usleep(1000); /* not by whoever destroys the graph, it may be */
+        usleep(1000); /* the destroying thread may not be the one that calls it */
     REQUIRE(destroyed == 1, "%d", destroyed);
 }
 
@@ -905,14 +906,14 @@ static void topic_threads(void) {
         REQUIRE(value_of(p + i) == 400, "thread %d: %d", i, value_of(p + i));
 }
 
-/* Streams and the legacy stream see a launched graph as one piece of work. */
+/* For streams and the legacy stream, a launched graph is one piece of work. */
 static void topic_order(void) {
     cudaStream_t a, b = stream();
     int *p = ints(2);
     cudaGraph_t g;
     CHECK(cudaStreamCreate(&a));
     CHECK(cudaGraphCreate(&g, 0));
-    /* Two branches, of which the slow one is not in the stream's own lane. */
+    /* Two branches; the slow one does not run in the stream's own lane. */
     cudaGraphNode_t quick = kernel_node(g, NULL, 0, set_value, p + 1, 1), slow;
     int v = 5, spins = 500000;
     void *args[] = {&p, &v, &spins};
@@ -926,7 +927,7 @@ static void topic_order(void) {
     add_value<<<1, 1, 0, a>>>(p, 20);
     CHECK(cudaStreamSynchronize(a));
     REQUIRE(value_of(p) == 25, "%d", value_of(p));
-    /* The same graph in two streams runs one launch behind the other. */
+    /* Launches of one graph in two streams run one after the other. */
     CHECK(cudaGraphLaunch(e, a));
     CHECK(cudaGraphLaunch(e, b));
     add_value<<<1, 1, 0, b>>>(p, 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Random graphs that allocate, use and free memory, launched in random order in several streams:
- * what they allocate is large and small, freed in the graph, by a call, or by the next launch.
- * Each block is filled with a pattern of its own and looked at before it goes, so that memory that
- * two of them have at once is an error, and not only another checksum.
+ * blocks are large and small, and are freed in the graph, by a call, or by the next launch. Each
+ * block is filled with a pattern of its own and checked before it is freed, so that memory in two
+ * blocks at once is an error, not only another checksum.
  *   graph_memory [steps [seed]]
- * Before that, a capture over three streams in the form of NVIDIA's sample graphMemoryNodes: its
- * helper makes two streams, forks to them, joins them, and destroys them while the capture goes on.
+ * Before that, a capture over three streams like NVIDIA's sample graphMemoryNodes: a helper makes
+ * two streams, forks to them, joins them, and destroys them during the capture.
  */
 #include "common.h"
 
@@ -35,7 +35,7 @@ __global__ void look(const uint32_t *data, size_t n, uint32_t value, uint32_t *w
 struct block {
     uint32_t *data, value;
     size_t n;
-    cudaGraphNode_t last; /* that used it */
+    cudaGraphNode_t last; /* the last node that used it */
     bool freed;
 };
 
@@ -44,9 +44,9 @@ struct work {
     cudaGraphExec_t exec;
     struct block kept[KEPT_MOST];
     int kept_count;
-    bool live;    /* what is kept is allocated */
-    bool freshly; /* a launch frees what the one before left */
-    int stream;   /* of its latest launch */
+    bool live;    /* the kept memory is allocated */
+    bool freshly; /* a launch frees the memory that the one before left */
+    int stream;   /* stream of its latest launch */
 };
 
 static uint32_t seed, *wrong, *sum;
@@ -136,7 +136,7 @@ static void begin(struct work *w) {
                                         w->freshly ? cudaGraphInstantiateFlagAutoFreeOnLaunch : 0));
 }
 
-/* ---- what is done with them ------------------------------------------------------------------ */
+/* ---- use of the graphs ----------------------------------------------------------------------- */
 
 static void look_at_kept(const struct work *w) {
     for (int i = 0; i < w->kept_count; i++)
@@ -213,7 +213,7 @@ __global__ void negate(const float *in, float *out, int n) {
         out[i] = -in[i];
 }
 
-/* *kept: the squares, which are not freed; NULL: they are. */
+/* Squares are left in *kept and not freed; with NULL they are freed. */
 static void square_in(cudaStream_t first, struct arrays *a, float **kept) {
     const size_t bytes = SQUARES * sizeof(float);
     float *input, *squares, *negatives;
@@ -265,7 +265,7 @@ static cudaGraphExec_t capture_squares(struct arrays *a, float **kept) {
     return exec;
 }
 
-/* A graph that frees what another one left. */
+/* Returns a graph that frees the memory that another graph left. */
 static cudaGraphExec_t free_graph(float *data) {
     cudaGraph_t graph;
     cudaGraphNode_t node;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A training job whose iterations are graphs that allocate: a pass forward and a smaller one back,
- * one behind the other, and a loss that is looked at in the iteration after its own. Every sum is
- * of integers, so that its result depends on nothing but its arguments.
+ * A training job whose iterations are graphs that allocate: a forward pass and then a smaller
+ * backward pass, and a loss that is read in the next iteration. Every sum is of integers, so that
+ * the result depends only on the arguments.
  *   graph_trainer [iterations [model MiB [temporaries MiB [passes]]]]
  */
 #include "common.h"
@@ -53,7 +53,7 @@ static cudaGraphExec_t end_capture(void) {
     return e;
 }
 
-/* Its temporaries are of the graph alone. */
+/* Returns a pass whose temporary memory belongs to the graph alone. */
 static cudaGraphExec_t capture_pass(size_t n, int passes) {
     uint32_t *data;
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
@@ -66,7 +66,7 @@ static cudaGraphExec_t capture_pass(size_t n, int passes) {
     return end_capture();
 }
 
-/* Leaves it allocated. */
+/* Returns a graph that leaves the loss allocated. */
 static cudaGraphExec_t capture_loss(uint32_t **loss, size_t n) {
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     CHECK(cudaMallocAsync((void **)loss, n * sizeof(**loss), s));

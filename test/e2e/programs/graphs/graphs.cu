@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Graphs that are launched many times: two branches and what joins them, pinned memory and a host
- * function between, pageable memory that has something else as soon as a launch has returned, a
- * parameter that changes before some launches, and a child graph. */
+ * Graphs that are launched many times: two branches that join, pinned memory and a host function
+ * between, pageable memory that changes as soon as a launch has returned, a parameter that
+ * changes before some launches, and a child graph. */
 #include "common.h"
 
 #define N 20000
@@ -22,7 +22,7 @@ static float *host_in, *host_out, host_more[N]; /* the last is pageable */
 static uint64_t host_sum = CHECKSUM_START;
 static uint32_t seed = 1;
 
-/* In the graph's order: before the copy in, and behind the copy out. */
+/* Runs within the graph: before the copy in, and after the copy out. */
 static void CUDART_CB fill_input(void *arg) {
     for (int i = 0; i < N; i++)
         host_in[i] = random_unit(&seed);
@@ -74,14 +74,14 @@ int main(int argc, char **argv) {
     CHECK(cudaLaunchHostFunc(first, add_output, NULL));
     CHECK(cudaStreamEndCapture(first, &graph));
 
-    /* The captured step twice, one behind the other, inside of a larger graph. */
+    /* The captured step twice, one after the other, within a larger graph. */
     cudaGraphNode_t one, two;
     CHECK(cudaGraphCreate(&outer, 0));
     CHECK(cudaGraphAddChildGraphNode(&one, outer, NULL, 0, graph));
     CHECK(cudaGraphAddChildGraphNode(&two, outer, &one, 1, graph));
     CHECK(cudaGraphInstantiate(&step, outer, 0));
 
-    /* The last launch of the first child changes every third round. */
+    /* The first child's last launch changes every third round. */
     cudaGraph_t child;
     cudaGraphNode_t nodes[16];
     size_t count = 16;
@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
     }
     CHECK(cudaDeviceSynchronize());
 
-    /* The same, one call at a time. */
+    /* The same work, one call at a time. */
     uint64_t want = CHECKSUM_START;
     float by = 3.0f;
     seed = 1;

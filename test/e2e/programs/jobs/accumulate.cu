@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Training with gradients that are added up over some micro-batches before each step; with one, it
- * is plain training with temporaries.
- * With a third argument each micro-batch is marked as an iteration, so that the gradients live over
- * boundaries.
+ * is plain training with temporaries. With a third argument, each micro-batch is marked as an
+ * iteration, so that gradients live across boundaries.
  *   accumulate [iterations [micro-batches [each]]] */
 #include "net.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * No iterations at all: kernels, sizes, temporaries and waits by chance.
+ * A program without iterations: random kernels, sizes, temporaries and waits.
  *   aimless [launches] */
 #include "net.h"
 

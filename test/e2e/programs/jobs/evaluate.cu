@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Training as it is in life: it begins with an evaluation, and has one every 20 iterations (a piece
- * of work of its own, between two iterations); the rate is warmed up by one more kernel in the
- * first five, and lowered by one every 30.
+ * Realistic training: it begins with an evaluation, and has one every 20 iterations (separate work
+ * between two iterations). In the first five iterations one more kernel warms the rate up, and
+ * every 30 iterations one lowers it.
  *   evaluate [iterations] */
 #include "net.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rounds of 1,000 launches between two markers that a system call tracer can see. A few hundred
- * nanoseconds of work lie between launches, as in any program: without them the ring fills, and a
- * client that finds it full has to wait. */
+ * nanoseconds of work are between launches, as in any program: without it the ring fills, and a
+ * client that finds the ring full has to wait. */
 #include <unistd.h>
 
 #include "common.h"

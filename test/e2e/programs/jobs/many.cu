@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * More of everything at a time than tables of a few thousand would hold: streams, events, modules
- * with their kernels, pages, addresses that are only reserved, contexts, pools, links, arrays and
- * textures.
+ * More live objects of every kind than tables with a few thousand places could hold: streams,
+ * events, modules with their kernels, pages, reserved addresses without memory, contexts, pools,
+ * links, arrays and textures.
  *   many [STREAMS [EVENTS [MODULES [RANGES [OTHERS [ARRAYS]]]]]] */
 #include <cuda.h>
 
@@ -17,7 +17,7 @@ __global__ void add(uint32_t *p, uint32_t v) {
     *p = *p * 3 + v;
 }
 
-/* Work in order in the first, the last, and some between. */
+/* Runs ordered work in the first stream, the last, and some between. */
 static uint64_t streams(size_t n) {
     std::vector<cudaStream_t> s(n);
     std::vector<uint32_t> got(n);
@@ -40,7 +40,7 @@ static uint64_t streams(size_t n) {
     return n;
 }
 
-/* Recorded in a few streams; the last two tell a time. */
+/* Records events in a few streams; the last two measure a time. */
 static uint64_t events(size_t n) {
     std::vector<cudaEvent_t> e(n);
     cudaStream_t s[3];
@@ -98,7 +98,8 @@ static uint64_t ranges(size_t n) {
     return n;
 }
 
-/* Each becomes current on this thread when it is made; the first one's memory is its own. */
+/* Each context becomes current on this thread when it is made; the first one's memory is
+ * separate. */
 static uint64_t contexts(size_t n) {
     std::vector<CUcontext> c(n);
     CUcontext before, now;
@@ -154,7 +155,7 @@ __global__ void read(cudaTextureObject_t t, float *sum) {
     *sum += tex2D<float>(t, 1, 1);
 }
 
-/* Every one is read by a texture of its own, some by a kernel. */
+/* A texture of its own reads every array; kernels read some of the textures. */
 static uint64_t arrays(size_t n) {
     std::vector<cudaArray_t> a(n);
     std::vector<cudaTextureObject_t> t(n);

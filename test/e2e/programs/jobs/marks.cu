@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Says where iterations begin, in every way there is: NVTX's own header, and the library's call.
- * Prints how many marks the library should have seen. */
+ * Marks the begin of iterations in every possible way: NVTX's own header, and the library's
+ * call. Prints how many marks the library should have seen. */
 #include <nvtx3/nvToolsExt.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static nvtxEventAttributes_t event(const char *text) {
     return e;
 }
 
-/* Each way once, nine in all. */
+/* Makes each kind of mark once, nine in all. */
 static int say(nvtxDomainHandle_t domain, const char *text) {
     nvtxEventAttributes_t e = event(text);
     nvtxMarkA(text);
@@ -50,7 +50,7 @@ static int say_registered(nvtxDomainHandle_t domain, const char *text) {
 int main(void) {
     int *sum, result, marks = 0;
     nvtxDomainHandle_t domain = nvtxDomainCreateA("marks");
-    say(domain, "iteration"); /* nobody is connected yet */
+    say(domain, "iteration"); /* no library is connected yet */
     if (salus_iteration) salus_iteration();
     CHECK(cudaMalloc(&sum, sizeof(*sum)));
     CHECK(cudaMemset(sum, 0, sizeof(*sum)));

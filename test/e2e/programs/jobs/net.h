@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small fully connected network with tanh, as frameworks run one: weights for good, everything
- * else allocated and freed in stream order while it runs. Activations live from forward to
- * backward, gradients from the first backward to the step. Every sum has a fixed order.
+ * A small fully connected network with tanh, as frameworks run one: permanent weights, and all
+ * other memory allocated and freed in stream order. Activations live from forward to backward,
+ * gradients from the first backward to the step. Every sum has a fixed order.
  */
 #ifndef E2E_NET_H
 #define E2E_NET_H
@@ -55,7 +55,7 @@ __global__ void net_tanh_back(const float *y, float *delta, int total) {
     if (i < total) delta[i] *= 1.0f - y[i] * y[i];
 }
 
-/* Adds to the gradient of weights and biases. */
+/* Adds to the gradients of weights and biases. */
 __global__ void net_weight_back(const float *x, const float *delta, float *grad, int in, int out,
                                 int batch) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -116,7 +116,8 @@ static inline void net_free(struct net *n, float **p) {
     *p = NULL;
 }
 
-/* Takes `x` over. Activations are kept for net_backward, or freed as soon as they are used. */
+/* Takes ownership of `x`. Activations are kept for net_backward, or freed as soon as they are
+ * used. */
 static inline void net_forward(struct net *n, float *x, int batch, bool keep) {
     n->batch = batch;
     n->act[0] = x;
@@ -151,7 +152,7 @@ static inline void net_layer_back(struct net *n, int i, float **delta) {
     *delta = before;
 }
 
-/* Takes `want` over. Gradients are added to those of earlier calls since the last step. */
+/* Takes ownership of `want`. Adds the gradients to those of earlier calls since the last step. */
 static inline void net_backward(struct net *n, float *want) {
     int total = n->batch * n->width[n->layers];
     float *delta = net_temporary(n->stream, total);
@@ -172,7 +173,7 @@ static inline void net_step(struct net *n, float rate) {
         net_free(n, &n->grad[i]);
 }
 
-/* One batch of made-up data, forward and backward. */
+/* Runs one batch of generated data forward and backward. */
 static inline void net_batch(struct net *n, int batch, uint32_t seed) {
     int in = batch * n->width[0], out = batch * n->width[n->layers];
     float *x = net_temporary(n->stream, in), *want = net_temporary(n->stream, out);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A job of known demand, for a cluster: an iteration takes so long of the device and then so long
- * of the host, which sleeps.
+ * A job of known demand, for a cluster: an iteration takes this long on the device and then this
+ * long on the host, which sleeps.
  *
  *   paced NUMBER ITERATIONS DEVICE_US HOST_US PERSISTENT_MIB EPHEMERAL_MIB [BOOK]
  *
- * Below 0 that is how long the host sleeps first, before the iteration's first operation.
+ * With HOST_US below 0, the host sleeps first, before the iteration's first operation.
  *
- * Not computed (SALUS_DEVICE_MODE=null) the device's part is kernels that need all multiprocessors
- * for that time and no processor; computed it is small kernels, and the host sleeps that time as
- * well. Either way data is copied to the device in each iteration, and there from memory of the
- * iteration to memory that stays. The checksum of that depends on NUMBER % 8, ITERATIONS and the
- * way.
+ * In null mode (SALUS_DEVICE_MODE=null), the device's part is kernels that need all multiprocessors
+ * for that time and no processor. Computed, it is small kernels, and the host sleeps that time as
+ * well. Either way each iteration copies data to the device, and there from memory of the iteration
+ * to permanent memory. The checksum of the latter depends on NUMBER % 8, ITERATIONS and the mode.
  *
  * BOOK: a file that gets a line when the program begins and one when it ends, with the time of
- * CLOCK_MONOTONIC. BOOK.NUMBER is locked as long as it runs: another one of its number says so
- * there, and ends. Without times (both 0) each iteration's checksum is printed, under its number:
- * what jobs are held against.
+ * CLOCK_MONOTONIC. BOOK.NUMBER is locked while the program runs: another program of the same NUMBER
+ * writes a line about that, and ends. Without times (both 0), each iteration's checksum is printed
+ * with its number; the checksums of jobs are compared with these.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +26,9 @@
 #include "common.h"
 
 #define THREADS 1024
-#define WORDS (16 << 10) /* of what stays; the rest of the memory is only there */
-#define BATCH (4 << 10)  /* words, of an iteration */
-#define KERNELS 4        /* of an iteration, so that others' come in between */
+#define WORDS (16 << 10) /* permanent words that change; the rest is not used */
+#define BATCH (4 << 10)  /* words of an iteration */
+#define KERNELS 4        /* kernels of an iteration; those of other jobs run in between */
 #define SEEDS 8
 
 struct job {
@@ -38,8 +37,8 @@ struct job {
     const char *book;
 };
 
-/* A launch that is not computed takes as long as daemon/worker/kernel/estimate.c has it: these of
- * each, and of each wave of blocks, and one more for each thread on a multiprocessor. */
+/* The time of a launch that is not computed, according to daemon/worker/kernel/estimate.c: these
+ * for each launch and for each wave of blocks, and 1 ns for each thread on a multiprocessor. */
 #define LAUNCH_NS 2000
 #define WAVE_NS 2000
 
@@ -61,7 +60,8 @@ static void sleep_us(long us) {
         continue;
 }
 
-/* One line, whole, whoever writes beside us. */
+/* Appends one line with a single write(), so that lines of other processes are not mixed with
+ * it. */
 static void write_down(const struct job *j, const char *what, uint64_t sum) {
     const char *node = getenv("SLURMD_NODENAME"), *restarts = getenv("SLURM_RESTART_COUNT");
     char line[160];
@@ -73,7 +73,8 @@ static void write_down(const struct job *j, const char *what, uint64_t sum) {
     close(fd);
 }
 
-/* The lock is the process's, however that ends. */
+/* Locks the job's file; the lock ends with the process, however that ends. Ends the program if
+ * another one has it. */
 static void be_the_only_one(const struct job *j) {
     char path[4096];
     if (!j->book) return;
@@ -85,7 +86,7 @@ static void be_the_only_one(const struct job *j) {
     exit(3);
 }
 
-/* Blocks of a launch that takes all multiprocessors for so long. */
+/* Returns the blocks of a launch that takes all multiprocessors for this long. */
 static unsigned blocks_for(long ns) {
     cudaDeviceProp p;
     int each;
@@ -127,7 +128,7 @@ static void run(const struct job *j) {
     CHECK(cudaMalloc((void **)&m.state, (size_t)j->persistent_mib << 20));
     CHECK(cudaMemset(m.state, 0, WORDS * sizeof(uint32_t)));
     for (int i = 0; i < j->iterations; i++) {
-        mark(); /* the host's part is of the iteration */
+        mark(); /* the host's part belongs to the iteration */
         sleep_us(-(long)j->host_us);
         iterate(j, &m, blocks, i);
         if (j->device_us || j->host_us)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Two networks that are trained in turn, each by what the other one says: an iteration is the pair.
+ * Two networks trained in turn, each with the other's output as its target: an iteration is the
+ * pair.
  *   pair [iterations] */
 #include "net.h"
 
-/* Forward through `from`, and backward through `to` with that as what it should say. */
+/* Runs `from` forward, and trains `to` with the result as its target. */
 static void turn(struct net *from, struct net *to, int batch, uint32_t seed) {
     int in = batch * from->width[0], back = batch * to->width[0];
     float *noise = net_temporary(from->stream, in), *x = net_temporary(to->stream, back);

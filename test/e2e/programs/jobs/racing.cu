@@ -2,8 +2,8 @@
  *
  * Results that only a deterministic device reproduces: float sums by atomics of many blocks and of
  * several streams at once, orders of arrival, clocks, malloc() in kernels, locks, and a kernel that
- * waits for a later one of another stream. Arguments: parts, of "sums", "orders", "clocks", "heap",
- * "waits" (default: all), and "rounds=N". With "shown", a checksum of each part.
+ * waits for a later kernel of another stream. Arguments: parts, of "sums", "orders", "clocks",
+ * "heap", "waits" (default: all), and "rounds=N". With "shown", a checksum of each part.
  */
 #include "common.h"
 
@@ -24,7 +24,7 @@ struct state {
 
 __device__ char *first_piece;
 
-/* Terms of very different sizes, so that every order of adding has its own sum. */
+/* The terms differ greatly in size, so that every order of adding has its own sum. */
 __global__ void add(state *s, unsigned int seed, int repeat) {
     unsigned int x = seed + blockIdx.x * blockDim.x + threadIdx.x;
     for (int k = 0; k < repeat; k++) {
@@ -75,7 +75,7 @@ __global__ void take_pieces(state *s, int base) {
     if (at & 1) free(p);
 }
 
-/* Spins for another kernel, and adds then. */
+/* Spins until another kernel has run, then adds. */
 __global__ void wait_then_add(state *s, unsigned int seed) {
     if (threadIdx.x == 0)
         while (*(volatile unsigned int *)&s->flag == 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Processes of one command that meet at barriers, as ranks of MPI do: each waits for all others
- * while it holds its memory.
+ * Processes of one command that synchronise at barriers like ranks of MPI: each waits for all
+ * others while it holds its memory.
  *
  *   ranks [RANKS [MIB]]
  *
  * Each has MIB of memory (4), and kernels between three barriers; the checksum is of all results.
- * On standard error: how long it took until all were at the first barrier.
+ * Prints to standard error how long it took until all were at the first barrier.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@
 #define STEPS 5
 
 struct shared {
-    int there[MEETINGS]; /* changed with the compiler's atomics */
+    int there[MEETINGS]; /* changed with compiler atomics */
     uint32_t results[MOST];
 };
 
@@ -62,7 +62,7 @@ static uint32_t expected(int rank) {
     return value;
 }
 
-/* True if all ranks ended well. Once one has not, nobody need wait for the others. */
+/* Returns true if all ranks ended well. Once one has failed, the others need not wait. */
 static int wait_for_ranks(struct shared *s, const pid_t *pids, int ranks, double begin_ms) {
     double met_ms = 0;
     int left = ranks, status, good = 1;

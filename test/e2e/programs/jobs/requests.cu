@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Inference: requests to three networks come at irregular times; in between the program waits. One
- * of the networks is asked several times for an answer, waiting for each.
+ * Inference: requests to three networks come at irregular times; in between the program waits. An
+ * answer of one network takes several runs, with a wait for each.
  *   requests [count] */
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The most ordinary server: a copy in, kernels, a copy out, and sleep until the next request.
+ * The simplest server: a copy in, kernels, a copy out, and a sleep until the next request.
  *   served [requests] */
 #include <unistd.h>
 

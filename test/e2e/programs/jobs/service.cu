@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An inference server, latency-bound: weights are loaded once, then requests arrive as a Poisson
- * process, at moments counted from the start whether the one before is done or not, and are served
+ * A latency-bound inference server: weights are loaded once, then requests arrive as a Poisson
+ * process, at times counted from the start, whether the one before is done or not. They are served
  * one at a time. A request copies its input in, runs eleven kernels (some stream memory, some only
  * compute, most with few blocks), copies its answer back and waits for it. Latency is from arrival
- * to answer. All arithmetic is of integers: the answers depend on the number of requests alone.
+ * to answer. All arithmetic is of integers, so the answers depend only on the number of requests.
  *   service [requests [mean gap us [seed of the arrivals [hold]]]]
  * `hold`: afterwards the program stays, idle, until its input ends.
  */
@@ -16,8 +16,8 @@
 
 #define THREADS 128
 #define TILE 16
-#define ROWS 128  /* of the activations */
-#define WIDTH 128 /* their columns */
+#define ROWS 128  /* rows of the activations */
+#define WIDTH 128 /* columns of the activations */
 #define CELLS (ROWS * WIDTH)
 #define LAYERS 3
 #define TABLE (256 << 10)    /* words */
@@ -38,13 +38,13 @@ __global__ void weights(uint32_t *out, int n, uint32_t seed) {
         out[i] = mixed(seed + (uint32_t)i, 2);
 }
 
-/* Rows of a table chosen by the input: memory. */
+/* Reads rows of a table that the input selects: bound by memory. */
 __global__ void embed(uint32_t *out, const uint32_t *input, const uint32_t *table) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < CELLS) out[i] = table[(input[i / WIDTH] * WIDTH + i % WIDTH) % TABLE];
 }
 
-/* out = x w, a tile a block: multiplications from shared memory. */
+/* out = x w, one tile per block: multiplications from shared memory. */
 __global__ void project(uint32_t *out, const uint32_t *x, const uint32_t *w) {
     __shared__ uint32_t left[TILE][TILE], right[TILE][TILE];
     int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
@@ -60,7 +60,7 @@ __global__ void project(uint32_t *out, const uint32_t *x, const uint32_t *w) {
     out[row * WIDTH + col] = sum;
 }
 
-/* Reads `streamed` once and adds what belongs to each cell: memory. */
+/* Reads `streamed` once and adds each cell's part: bound by memory. */
 __global__ void attend(uint32_t *x, const uint32_t *streamed) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < CELLS; i += gridDim.x * blockDim.x) {
         uint32_t sum = x[i];
@@ -70,13 +70,13 @@ __global__ void attend(uint32_t *x, const uint32_t *streamed) {
     }
 }
 
-/* Registers only. */
+/* Uses registers only. */
 __global__ void activate(uint32_t *x) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < CELLS) x[i] = mixed(x[i], ROUNDS);
 }
 
-/* A block sums what lies ANSWER words apart. */
+/* Each block sums the words that are ANSWER words apart. */
 __global__ void pool(uint32_t *answer, const uint32_t *x) {
     __shared__ uint32_t part[THREADS];
     int t = threadIdx.x;
@@ -93,7 +93,7 @@ __global__ void pool(uint32_t *answer, const uint32_t *x) {
 
 struct model {
     cudaStream_t stream;
-    uint32_t *table, *w[LAYERS], *streamed[LAYERS]; /* stay */
+    uint32_t *table, *w[LAYERS], *streamed[LAYERS]; /* permanent */
     uint32_t *input, *x, *y, *answer;
     uint32_t *host_input, *host_answer; /* pinned */
 };
@@ -126,7 +126,7 @@ static void load(struct model *m) {
     CHECK(cudaStreamSynchronize(m->stream));
 }
 
-/* One request, waited for; its answer added to the checksum. */
+/* Serves one request, waits for it, and adds its answer to the checksum. */
 static uint64_t serve(struct model *m, uint32_t request, uint64_t sum) {
     const dim3 tiles(WIDTH / TILE, ROWS / TILE), tile(TILE, TILE);
     const int blocks = CELLS / THREADS;
@@ -166,7 +166,7 @@ static void sleep_until_us(double when) {
         continue;
 }
 
-/* The time between two arrivals of a Poisson process. */
+/* Returns the time between two arrivals of a Poisson process. */
 static double gap_us(uint32_t *state, double mean) {
     return -mean * log((random_next(state) + 1.0) / 16777216.0);
 }
@@ -176,7 +176,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Times in microseconds, ranks to the nearest. */
+/* Prints times in microseconds, with percentiles to the nearest rank. */
 static void report(double *latency, int count, double served, double elapsed) {
     const int ranks[] = {50, 90, 99};
     double sum = 0;
@@ -200,7 +200,7 @@ int main(int argc, char **argv) {
     struct model m;
     char byte;
     load(&m);
-    uint64_t sum = serve(&m, 0, CHECKSUM_START); /* its code is read: not measured */
+    uint64_t sum = serve(&m, 0, CHECKSUM_START); /* loads the code: not measured */
     mark();
     printf("service ready\n");
     fflush(stdout);
@@ -211,7 +211,7 @@ int main(int argc, char **argv) {
         sleep_until_us(arrival);
         double begin = now_us();
         sum = serve(&m, 1 + i, sum);
-        mark(); /* what comes is the next request, whenever that is */
+        mark(); /* the following work belongs to the next request, whenever that comes */
         latency[i] = now_us() - arrival;
         served += arrival + latency[i] - begin;
     }

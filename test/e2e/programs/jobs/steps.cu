@@ -2,11 +2,11 @@
  *
  * Best-effort training: an iteration is some twenty short kernels (a batch, a forward and a
  * backward pass through layers, their updates) on temporaries of its own, and ends with a digest of
- * a layer's weights that the program waits for. Sums are of integers: the digests depend on nothing
- * but the arguments. A checksum of all digests is printed every eighth iteration, so that a run
- * that was ended early is held against a longer one. steps [iterations [layers [words of a layer
- * [passes [blocks]]]]] `passes`: how much is computed for each word read. SIGTERM: the iteration is
- * the last.
+ * a layer's weights for which the program waits. Sums are of integers, so the digests depend only
+ * on the arguments. A checksum of all digests is printed every eighth iteration, so that a run that
+ * ended early can be compared with a longer one.
+ *   steps [iterations [layers [words of a layer [passes [blocks]]]]]
+ * `passes`: how much is computed for each word read. SIGTERM ends the program after the iteration.
  */
 #include <signal.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A training job of any size: a model that stays, and in each iteration temporaries of another size
- * that are filled from it, stirred, and folded back into it. Every sum is of integers, so that its
- * result depends on nothing but its arguments.
+ * A training job of any size: a permanent model, and in each iteration temporaries of another size
+ * that are filled from it, hashed, and folded back into it. Every sum is of integers, so that the
+ * result depends only on the arguments.
  *   trainer [iterations [model MiB [temporaries MiB [passes [stuck]]]]]
- * `passes`: how often the temporaries are stirred, the length of an iteration. `stuck`: after so
- * many iterations the program stays inside one, idle, until its input ends.
+ * `passes`: how often the temporaries are hashed, which sets the length of an iteration. `stuck`:
+ * after this many iterations the program stays within one, idle, until its input ends.
  */
 #include <unistd.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model that is tuned: its loss hangs on its hyperparameters alone, so that a trial's is the same
- * to the bit wherever, beside whomever and in how many parts it ran. Line by line on standard
- * input, until that ends:
+ * A model for hyperparameter tuning: its loss depends on its hyperparameters alone, so that a
+ * trial's loss is the same to the bit, wherever, beside which jobs and in how many parts the trial
+ * ran. Reads lines from standard input until its end:
  *     STATE ITERATION FIRST LAST WIDTH PASSES
  * Shards FIRST, FIRST + WIDTH, ... below LAST of an iteration are computed, PASSES times over 8,192
- * numbers each; the answer is the sum, a state's part. WIDTH processes have each a part of a step.
+ * numbers each; the answer is their sum, a part of the new state. Each of WIDTH processes computes
+ * a part of a step.
  */
 #include "common.h"
 

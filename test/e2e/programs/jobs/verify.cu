@@ -2,11 +2,12 @@
  * Rounds that verify themselves: copy in, kernels on several streams that wait for each other, copy
  * out, compare with the host. The kind of memory and the way of waiting change with each round.
  *     verify [ROUNDS [SEED [THREADS [WHAT ROUND]]]]    ROUNDS 0: until standard input ends
- * WHAT it does in mid-round, once: `fault` on a stream of its own, `endless` likewise, `grow` until
- * the device is full, `leave`, or `deaf`: close all descriptors, as daemons do. `load`: in each
- * round from ROUND on, a module so large that it is being read for a good part of it. A result that
- * is wrong although every call succeeded: WRONG, exit status 3. A CUDA error: which call gave it
- * and after how many rounds, exit status 4, for the test to judge. */
+ * WHAT it does once, in the middle of a round: `fault` on a stream of its own, `endless`
+ * likewise, `grow` until the device is full, `leave`, or `deaf`: close all descriptors, as
+ * daemons do. `load`: in each round from ROUND on, a module so large that loading takes a good
+ * part of the round. Prints WRONG, with exit status 3, for a wrong result although every call
+ * succeeded. For a CUDA error, prints the call and the number of rounds, with exit status 4; the
+ * test judges it. */
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@
 #define STREAMS 3
 #define STEPS 3
 #define TURNS 16
-#define FRESH 6 /* rounds after which everything is made anew */
+#define FRESH 6 /* rounds after which all objects are made anew */
 #define UNTOUCHED 0xeeeeeeeeu
 
 enum kind { PAGEABLE, PINNED, MAPPED, MANAGED, KINDS };
@@ -32,7 +33,7 @@ struct lane {
     cudaEvent_t begun, done;
     uint32_t *in[KINDS], *out[KINDS], *a, *b;
     uint32_t want[COUNT];
-    volatile uint64_t seen; /* by the host function */
+    volatile uint64_t seen; /* set by the host function */
     const uint32_t *shown;
 };
 
@@ -52,8 +53,7 @@ static bool loads;
 static void fail(const char *call, cudaError_t err) {
     fprintf(stderr, "ERROR %s: %s (%d) after %d rounds\n", call, cudaGetErrorName(err), (int)err,
             (int)rounds_verified);
-    /* exit() ends the CUDA runtime under the feet of threads that are in it, which do not survive.
-     */
+    /* exit() would end the CUDA runtime while other threads use it, and they would crash. */
     if (threads > 1) _exit(4);
     exit(4);
 }
@@ -77,14 +77,14 @@ __host__ __device__ static uint32_t turn(uint32_t v, uint32_t key) {
     return v;
 }
 
-/* What the stream before made goes in too, so that its failure would be this one's. */
+/* The result includes that of the stream before, so that an error there shows here. */
 __global__ void step(const uint32_t *in, const uint32_t *before, uint32_t *out, uint32_t key) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t v = turn(in[i], key);
     out[i] = before ? v ^ before[i] : v;
 }
 
-/* Host memory that the device reaches is written in place. */
+/* Writes in place to host memory that the device reaches. */
 __global__ void hand_over(const uint32_t *from, uint32_t *to) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     to[i] = from[i];
@@ -143,7 +143,7 @@ static void lane_free(struct lane *l) {
     TRY(cudaStreamDestroy(l->stream));
 }
 
-/* What the device will be asked for, on the host; `before` is the stream before, or NULL. */
+/* Computes the expected result on the host; `before` is the stream before, or NULL. */
 static void lane_expect(struct lane *l, const struct lane *before, enum kind kind, uint32_t key) {
     uint32_t seed = key;
     for (int i = 0; i < COUNT; i++) {
@@ -158,8 +158,8 @@ static void lane_expect(struct lane *l, const struct lane *before, enum kind kin
     l->shown = l->out[kind];
 }
 
-/* The last step leaves its result in b, where the next stream finds it, whatever else it goes to.
- */
+/* The last step leaves its result in b, where the next stream reads it, whatever other place it
+ * goes to. */
 static void lane_send(struct lane *l, const struct lane *before, enum kind kind, bool copy_back,
                       uint32_t key) {
     const bool in_place = kind == MAPPED || kind == MANAGED;
@@ -218,7 +218,7 @@ static void lane_check(struct lane *l, enum kind kind, enum wait how, int round)
     if (ms < 0) WRONG("round %d wait %d: the events are %g ms apart\n", round, how, ms);
 }
 
-/* All memory that there is, and back with it. */
+/* Allocates all free memory, and frees it again. */
 static void grow(cudaStream_t stream) {
     const size_t piece = 16u << 20;
     void *held[256];
@@ -231,7 +231,7 @@ static void grow(cudaStream_t stream) {
         TRY(cudaFree(held[count]));
 }
 
-#define LOADED 400 /* functions of a module, of so many instructions each */
+#define LOADED 400 /* the functions of a module, with this many instructions each */
 #define LOADED_INSTS 50
 
 static char *module_text(uint32_t value) {
@@ -253,7 +253,7 @@ static char *module_text(uint32_t value) {
     return text;
 }
 
-/* Nobody else's module has this value. */
+/* Loads a module with a value that no other module has. */
 static void load(int round, uint32_t value) {
     char *text = module_text(value);
     cudaLibrary_t library;
@@ -271,7 +271,7 @@ static void load(int round, uint32_t value) {
     free(text);
 }
 
-/* Beside all that the round has under way. */
+/* Misbehaves while the round's work is in flight. */
 static void misbehave(const char *what, uint32_t *data) {
     cudaStream_t apart;
     if (!strcmp(what, "leave")) exit(0);

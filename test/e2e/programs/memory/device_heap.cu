@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory that kernels allocate, and other calls of the system that they make: malloc and new by all
- * threads at once, kept over launches, until there is none; alloca; every conversion of printf,
- * which the host prints again; and, by name on the command line, what ends a context. */
+ * Memory that kernels allocate, and other system calls that they make: malloc and new by all
+ * threads at once, kept across launches, until none is left; alloca; every conversion of printf,
+ * which the host prints as well; and, by name on the command line, errors that end a context. */
 #include <alloca.h>
 #include <cassert>
 
@@ -57,7 +57,7 @@ static uint64_t check_objects(int rounds) {
     return checksum_add(CHECKSUM_START, sums, sizeof(sums));
 }
 
-/* Pieces of a MiB, as many as there are, kept in a list through themselves. */
+/* Allocates pieces of 1 MiB until none is left, linked as a list through the pieces themselves. */
 __device__ void *first;
 
 __global__ void exhaust(int *count) {

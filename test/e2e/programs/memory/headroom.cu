@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory that is said to be free can be had, however it is asked for. Frameworks with allocators of
- * their own (XLA, vLLM, RMM) begin so.
- *   headroom hold MIB    has so much until its input ends
- *   headroom take        takes nine tenths of what is free, and gives them back: by cudaMalloc,
- * from a pool, and as pages that are mapped */
+ * Checks that memory reported as free can be allocated in every way. Frameworks with allocators of
+ * their own (XLA, vLLM, RMM) start like this.
+ *   headroom hold MIB    keeps this much until its input ends
+ *   headroom take        allocates and frees nine tenths of the free memory: by cudaMalloc, from a
+ *                        pool, and as mapped pages */
 #include <cuda.h>
 #include <unistd.h>
 

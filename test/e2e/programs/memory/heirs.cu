@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Descriptors of allocations keep them. A process makes some, writes to them, sends their
- * descriptors to its parent, which does not know CUDA, and is killed, or gives them back itself;
- * nobody has opened them yet. Another process opens them, finds what was written, and goes on with
- * it; and another.
+ * Descriptors keep their allocations. A process makes some, writes to them and sends their
+ * descriptors to its parent, which does not use CUDA. Then it is killed, or frees them itself,
+ * before any process has opened them. Another process opens them, finds the data and continues with
+ * it; and then another.
  *   heirs [ROUNDS]
- *   heirs hold     the parent has them until it is killed
- *   heirs greedy   makes descriptors until it is refused one, and says how much they keep; of one
- *   heirs many     allocation, and says how many there are. Both keep them until their input ends
- *   heirs lend FD  sends a descriptor through this socket, and waits for its input to end
- *   heirs open FD  gets it, waits for its input to end, and says what opening it gives */
+ *   heirs hold     the parent keeps them until it is killed
+ *   heirs greedy   makes allocations with descriptors until one is refused, and prints their size
+ *   heirs many     makes descriptors of one allocation until one is refused, and prints the number
+ *   heirs lend FD  sends a descriptor through this socket
+ *   heirs open FD  receives it and, when its input ends, prints the result of opening it
+ * greedy, many and lend keep their descriptors until their input ends. */
 #include <cuda.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -38,7 +39,7 @@ __global__ void step(uint32_t *p, size_t n, uint32_t seed) {
         p[i] = p[i] * 1664525u + (uint32_t)i + seed;
 }
 
-/* ---- descriptors from one to the other ------------------------------------------------------- */
+/* ---- passing descriptors --------------------------------------------------------------------- */
 
 static void say_fd(int fd) {
     char byte = 0, room[CMSG_SPACE(sizeof(int))] = {0};
@@ -70,7 +71,7 @@ static int hear_fd(void) {
     return fd;
 }
 
-/* ---- who makes them -------------------------------------------------------------------------- */
+/* ---- making them ----------------------------------------------------------------------------- */
 
 static CUmemGenericAllocationHandle make(size_t bytes) {
     CUmemAllocationProp prop = {};
@@ -97,7 +98,7 @@ static int export_of(CUmemGenericAllocationHandle handle) {
     return fd;
 }
 
-/* Of each piece two descriptors are made, and one is closed again. */
+/* Makes two descriptors of each piece, and closes one again. */
 static void maker(int round, bool killed) {
     CHECK(cudaFree(NULL));
     for (int i = 0; i < PIECES; i++) {
@@ -118,7 +119,7 @@ static void maker(int round, bool killed) {
         pause();
 }
 
-/* ---- who opens them -------------------------------------------------------------------------- */
+/* ---- opening them ---------------------------------------------------------------------------- */
 
 static uint64_t sum_of(CUdeviceptr at, size_t bytes, uint64_t sum) {
     uint32_t *host = (uint32_t *)malloc(bytes);
@@ -128,7 +129,7 @@ static uint64_t sum_of(CUdeviceptr at, size_t bytes, uint64_t sum) {
     return sum;
 }
 
-/* What `turns` steps give on the host. */
+/* Returns the result of `turns` steps, computed on the host. */
 static uint64_t model(int round, int turns) {
     uint64_t sum = CHECKSUM_START;
     for (int i = 0; i < PIECES; i++)
@@ -216,7 +217,7 @@ static int hold(void) {
         pause();
 }
 
-/* ---- several users, and much of it ----------------------------------------------------------- */
+/* ---- several users, and many descriptors ----------------------------------------------------- */
 
 static int await_end(void) {
     char byte;

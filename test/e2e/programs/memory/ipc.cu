@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Two processes, one memory: handles of allocations and events, and descriptors of allocations
- * that have no address. They take turns on the device without ever waiting on the host for each
+ * Two processes share memory: by handles of allocations and events, and by descriptors of
+ * allocations without an address. They take turns on the device, and the host never waits for the
  * other's work.
  *   ipc [ROUNDS]
- *   ipc orphan     one of them is killed: what the other holds of it stays, what it waits for fails
- *   ipc stranger FILE   opens what `ipc lend FILE` wrote there, as another user may not
- *   ipc lend FILE       lends until its input ends */
+ *   ipc orphan          kills one: its memory stays for the other, whose wait for its event fails
+ *   ipc stranger FILE   opens the handles of `ipc lend FILE`, which another user may not
+ *   ipc lend FILE       writes handles to FILE, valid until its input ends */
 #include <cuda.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 #include "common.h"
 
-#define WORDS ((size_t)(5 << 20) / 4) /* not whole granules */
+#define WORDS ((size_t)(5 << 20) / 4) /* not a multiple of the granule */
 #define SMALL 1000
 
 static int peer; /* a socket */
@@ -37,7 +37,7 @@ __global__ void forever(volatile uint32_t *p) {
         ;
 }
 
-/* ---- what they say to each other ------------------------------------------------------------- */
+/* ---- messages between the processes ---------------------------------------------------------- */
 
 static void say(const void *data, size_t bytes) {
     REQUIRE(send(peer, data, bytes, 0) == (ssize_t)bytes, "the other one is gone");
@@ -77,7 +77,7 @@ static int hear_fd(void) {
     return fd;
 }
 
-/* Before either has called CUDA. */
+/* Forks before either process has called CUDA. */
 static pid_t part(void (*other)(void)) {
     int pair[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "no sockets");
@@ -105,7 +105,7 @@ struct offer {
     cudaMemPoolPtrExportData pooled;
 };
 
-/* What of another one's pool is used here. */
+/* Imports memory from the other process's pool, and uses it. */
 static uint32_t *import_pooled(int fd, const struct offer *offer, cudaStream_t stream) {
     cudaMemPool_t pool;
     cudaMemPoolPtrExportData data = offer->pooled;
@@ -116,7 +116,7 @@ static uint32_t *import_pooled(int fd, const struct offer *offer, cudaStream_t s
     CHECK(cudaMemPoolImportPointer(&p, pool, &data));
     REQUIRE(cudaMallocFromPoolAsync(&none, 64, pool, stream) == cudaErrorInvalidValue,
             "allocated from another process's pool");
-    data.reserved[40] ^= 1; /* of another pool */
+    data.reserved[40] ^= 1; /* damages it: data of another pool */
     REQUIRE(cudaMemPoolImportPointer(&none, pool, &data) == cudaErrorInvalidValue,
             "of another pool");
     cudaGetLastError();
@@ -206,7 +206,7 @@ static uint64_t sum_of(const uint32_t *p, size_t n, uint64_t sum) {
     return sum;
 }
 
-/* What the same steps give on the host. */
+/* Returns the result of the same steps, computed on the host. */
 static uint64_t model(size_t n, int rounds, uint64_t sum) {
     for (size_t i = 0; i < n; i++) {
         uint32_t word = 0;
@@ -239,8 +239,8 @@ static void bad_handles(const struct offer *good) {
     REQUIRE(cudaIpcOpenMemHandle(&p, good->large, cudaIpcMemLazyEnablePeerAccess) ==
                 cudaErrorDeviceUninitialized,
             "opened in the process whose it is");
-    bad.reserved[4] ^= 1; /* another process's */
-    bad.reserved[9] ^= 1; /* and key */
+    bad.reserved[4] ^= 1; /* another process's handle */
+    bad.reserved[9] ^= 1; /* and another key */
     REQUIRE(cudaIpcOpenMemHandle(&p, bad, cudaIpcMemLazyEnablePeerAccess) ==
                 cudaErrorMapBufferObjectFailed,
             "a key that nobody gave");
@@ -263,13 +263,14 @@ static uint64_t first(int rounds) {
     int fd, pool_fd;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&large, WORDS * 4));
-    CHECK(cudaMalloc(&other, 64)); /* shares the small one's pages */
+    CHECK(cudaMalloc(&other, 64)); /* shares the small one's granule */
     CHECK(cudaMalloc(&small, SMALL * 4));
     CHECK(cudaMemset(large, 0, WORDS * 4));
     CHECK(cudaMemset(small, 0, SMALL * 4));
     CHECK(cudaEventCreateWithFlags(&mine, cudaEventDisableTiming | cudaEventInterprocess));
     CHECK(cudaIpcGetMemHandle(&offer.large, large));
-    CHECK(cudaIpcGetMemHandle(&offer.inner, (char *)large + SMALL)); /* the whole block's */
+    CHECK(cudaIpcGetMemHandle(&offer.inner, (char *)large + SMALL)); /* the handle of the whole
+                                                                      * block */
     REQUIRE(!memcmp(&offer.large, &offer.inner, sizeof(offer.large)), "two handles of one memory");
     CHECK(cudaIpcGetMemHandle(&offer.small, small));
     bad_handles(&offer);
@@ -295,7 +296,7 @@ static uint64_t first(int rounds) {
         step<<<16, 128, 0, stream>>>((uint32_t *)pages, (2 << 20) / 4, 2 * i);
         CHECK(cudaEventRecord(mine, stream));
         say(&turn, 1);
-        hear(&turn, 1); /* that it has recorded its part, not that it is done */
+        hear(&turn, 1); /* the other has recorded its event; its work may still run */
     }
     CHECK(cudaEventSynchronize(theirs));
     CHECK(cudaEventQuery(theirs));
@@ -313,7 +314,7 @@ static uint64_t first(int rounds) {
 
 /* ---- one of them ends ------------------------------------------------------------------------ */
 
-/* It is killed with a kernel under way. */
+/* The lending process is killed while its kernel runs. */
 static void doomed(void) {
     struct offer offer;
     uint32_t *p;
@@ -348,7 +349,7 @@ static int orphan(void) {
     REQUIRE(cudaEventQuery(event) == cudaErrorNotReady, "its kernel never ends");
     kill(child, SIGKILL);
     joined(child, SIGKILL);
-    /* Its memory is what it was, and ours. */
+    /* The memory keeps its contents, and we can use it. */
     for (int i = 0; i < 1000; i++)
         if (cudaEventQuery(event) != cudaErrorNotReady) break;
     CHECK(cudaMemcpy(&word, p + 100, 4, cudaMemcpyDefault));
@@ -366,7 +367,7 @@ static int orphan(void) {
                 cudaErrorMapBufferObjectFailed,
             "nobody has it any more");
     cudaGetLastError();
-    /* What never came to its end is no success. */
+    /* Work that was killed before its end is no success. */
     CHECK(cudaMalloc(&p, 1 << 20));
     CHECK(cudaStreamWaitEvent(stream, event, 0));
     step<<<16, 128, 0, stream>>>(p, 1 << 18, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Managed variables: host and device read and write the same ones, by name. */
+ * Managed variables: host and device read and write the same memory, by name. */
 #include "common.h"
 
 __managed__ int value = 5;
@@ -16,7 +16,7 @@ int main(void) {
     for (int i = 0; i < 1000; i++)
         table[i] = i;
     value += 10;
-    change<<<1, 1>>>(0); /* value 16 before the others read it */
+    change<<<1, 1>>>(0); /* writes value 16 before the others read it */
     CHECK(cudaDeviceSynchronize());
     change<<<4, 256>>>(1000);
     CHECK(cudaDeviceSynchronize());

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ordinary memory that is registered and shown to the device: what either writes the other sees,
- * through two addresses; its neighbours in the same pages, forked children, signal handlers and
- * other threads notice nothing. With "refused", what cannot be shown: it is said, and all else
- * works.
+ * Ordinary memory that is registered and mapped for the device: host and device see each other's
+ * writes, through two addresses. Neighbouring memory in the same pages, forked children, signal
+ * handlers and other threads are not affected. With "refused", memory that cannot be mapped: the
+ * call returns an error, and all else works.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -60,7 +60,7 @@ static void expect_filled(const int *p, size_t n, int plus) {
     sum = checksum_add(sum, p, n * sizeof(*p));
 }
 
-/* Larger than what is moved at a time. */
+/* Larger than one step of the transfer. */
 static void both_ways(size_t n, unsigned flags) {
     int *host = (int *)pages(n * sizeof(*host));
     fill(host, n);
@@ -75,7 +75,7 @@ static void both_ways(size_t n, unsigned flags) {
     CHECK(cudaHostUnregister(host));
     expect_filled(host, n, 7);
     host[0]++;
-    /* It is memory as any other again. */
+    /* The memory is normal again. */
     REQUIRE(madvise(host, n * sizeof(*host), MADV_DONTNEED) == 0 && host[0] == 0, "not given back");
     munmap(host, n * sizeof(*host));
 }
@@ -109,7 +109,7 @@ static void ordered_copies(void) {
     free(back);
 }
 
-/* Three blocks of the heap that share pages with each other and with what is not registered. */
+/* Three heap blocks that share pages with each other and with unregistered memory. */
 static void neighbours(void) {
     const int n = 700;
     const size_t bytes = n * sizeof(int);
@@ -207,7 +207,7 @@ static void told(void) {
     munmap(host, 4 * PAGE);
 }
 
-/* The program takes the memory away without a word, and has other there. */
+/* The program unmaps registered memory without unregistering it, and maps other memory there. */
 static void taken_away(void) {
     int *host = (int *)pages(4 * PAGE);
     int *device = shown(host, 4 * PAGE, cudaHostRegisterMapped);
@@ -229,7 +229,7 @@ static void child_sees(const int *host, size_t n, int plus) {
     _exit(0);
 }
 
-/* A child has what was there, as its own. */
+/* A child has its own copy of the contents. */
 static void forked(void) {
     const size_t n = 10000;
     int *host = (int *)malloc(n * sizeof(int)), *small = (int *)malloc(100), status;
@@ -256,8 +256,8 @@ static void forked(void) {
     free(small);
 }
 
-/* A variable of this function, as NPP's watershed has one; and a child that runs on the same page.
- */
+/* A local variable of this function, as NPP's watershed registers one; and a child that runs on the
+ * same page. */
 static void on_the_stack(void) {
     volatile int cells[2] = {1, 2};
     int status;
@@ -287,7 +287,7 @@ static void *on_a_threads_stack(void *arg) {
     return NULL;
 }
 
-/* ---- who writes meanwhile -------------------------------------------------------------------- */
+/* ---- writes during the registration ---------------------------------------------------------- */
 
 static volatile uint64_t *counter;
 static volatile uint64_t counted;
@@ -324,7 +324,7 @@ static void *write_on(void *arg) {
     return (void *)n;
 }
 
-/* Given back under the hands of a thread that writes to it. */
+/* Unregisters the memory while a thread writes to it. */
 static void written_meanwhile(void) {
     for (int round = 0; round < 20; round++) {
         uint64_t *host = (uint64_t *)pages(4096 * 8), total = 0;
@@ -346,12 +346,12 @@ static void written_meanwhile(void) {
     }
 }
 
-/* A pool as libraries have it, which sleeps between its work on the registered memory. */
+/* A thread pool, as libraries have, that sleeps between its work on the registered memory. */
 struct crew {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int *cells;
-    int round, open; /* of the round: who has yet to do his part */
+    int round, open; /* parts of the round that are not done */
 };
 
 static void *work_on(void *arg) {
@@ -409,9 +409,9 @@ static void beside_a_crew(void) {
     free(crew.cells);
 }
 
-/* ---- what cannot be shown -------------------------------------------------------------------- */
+/* ---- memory that cannot be mapped ------------------------------------------------------------ */
 
-/* It can be registered and copied from all the same. */
+/* The memory can be registered and copied all the same. */
 static void refused(void *host, const char *what) {
     int *d, v = 0;
     *(int *)host = 77;

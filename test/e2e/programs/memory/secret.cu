@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fills all the memory that a job can reach with a secret of its own, and looks for somebody else's
- * in all that it gets without having written it.
+ * Fills all memory that a job can reach with the job's own secret, and searches all memory that it
+ * gets and has not written for another job's secret.
  *   secret MINE THEIRS ROUNDS [MiB]
- * Both secrets are numbers of 64 bits, in hexadecimal. Each round is an iteration: first it looks,
- * then it fills. After the rounds it says so and stays until its input ends, holding what it has.
- * MiB: how much of each kind it takes at once. What is found is said, and the exit status is 3.
+ * Both secrets are numbers of 64 bits, in hexadecimal. Each round is an iteration that first
+ * searches, then fills. After the rounds the program prints a line and keeps its memory until its
+ * input ends. MiB: memory of each kind that it takes at once. Secrets found are reported, and the
+ * exit status is 3.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -24,7 +25,7 @@
 typedef unsigned long long word64;
 
 static word64 mine, theirs;
-static unsigned long long *found_d; /* managed: words found, words seen */
+static unsigned long long *found_d; /* in managed memory: words found, words searched */
 static unsigned long long found, seen;
 
 __device__ uint32_t global_words[64 * 1024];
@@ -37,7 +38,8 @@ __device__ uint32_t half(word64 secret, size_t i) {
     return (uint32_t)(i & 1 ? secret >> 32 : secret);
 }
 
-/* What is looked for is only told inverted: parameters are in memory that is looked at as well. */
+/* The wanted secret is only passed inverted, since parameters are in memory that is searched as
+ * well. */
 __device__ bool is(uint32_t word, word64 inverted) {
     return ~word == (uint32_t)inverted || ~word == (uint32_t)(inverted >> 32);
 }
@@ -61,8 +63,8 @@ __global__ void look(const uint32_t *p, size_t n, word64 inverted, unsigned long
     count(f, hits, total);
 }
 
-/* Whether it looks or fills is not known to the compiler, so that reading is not undefined to it.
- */
+/* The compiler cannot tell whether a call searches or fills, so it does not treat the reads as
+ * undefined. */
 __global__ void shared_memory(word64 mine, word64 inverted, int fills, unsigned long long *f) {
     __shared__ volatile uint32_t fixed[SHARED_WORDS];
     extern __shared__ uint32_t dynamic[];
@@ -80,7 +82,7 @@ __global__ void shared_memory(word64 mine, word64 inverted, int fills, unsigned 
         d[i] = half(mine, i);
 }
 
-/* A stack with frames in it, and registers that nothing was ever written to. */
+/* Searches a stack with frames in it, and registers that were never written. */
 __device__ __noinline__ unsigned local_memory(word64 mine, word64 inverted, int depth, int step) {
     volatile uint32_t words[LOCAL_WORDS];
     uint32_t r0, r1;
@@ -163,7 +165,7 @@ static void look_and_fill(const char *what, void *p, size_t bytes, cudaStream_t 
     report(what);
 }
 
-/* Sizes from a few words to `most`, so that every kind of block is had. */
+/* Returns sizes from a few words to `most`, so that every kind of block occurs. */
 static size_t size_of(int i, size_t most) {
     static const size_t parts[] = {1, 3, 7, 20, 100, 1000, 9000, 100000};
     return (most / parts[i % 8] + 255) / 256 * 256;
@@ -175,7 +177,7 @@ static void device_memory(size_t most) {
         void *p;
         CHECK(cudaMalloc(&p, size_of(i, most)));
         look_and_fill("cudaMalloc", p, size_of(i, most), 0);
-        if (held[i]) CHECK(cudaFree(held[i])); /* it lives on while the next one is made */
+        if (held[i]) CHECK(cudaFree(held[i])); /* the block lives while the next one is made */
         held[i] = p;
     }
 }
@@ -207,7 +209,7 @@ static void host_memory(size_t most) {
     CHECK(cudaFreeHost(pinned));
 }
 
-/* Copies of pageable memory go through what the library and the daemon share. */
+/* Copies pageable memory, which goes through memory that the library and the daemon share. */
 static void staging(size_t most) {
     void *p, *host = malloc(most);
     fill_host(host, most);
@@ -219,8 +221,8 @@ static void staging(size_t most) {
     free(host);
 }
 
-/* All of the memory files that are mapped here: what the daemon and its library share with us, as
- * far as it has pages. */
+/* Searches all memory files that are mapped here, as far as they have pages: the memory that the
+ * daemon and its library share with the program. */
 static void shared_files(void) {
     char line[512];
     FILE *maps = fopen("/proc/self/maps", "r");

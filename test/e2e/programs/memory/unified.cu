@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Managed memory at random moments: kernels, copies, fills, advice and prefetches in several
- * streams, the host's own writes when a stream is done, blocks that come and go; beside a model.
- * Then a kernel that waits for what the host writes while it runs, and more memory than the device
- * has. */
+ * Managed memory used at random moments: kernels, copies, fills, advice and prefetches in
+ * several streams, host writes when a stream is done, blocks that come and go; all compared with
+ * a model. Then a kernel waits for a host write while it runs, and a block is larger than the
+ * device's memory. */
 #include <vector>
 
 #include "common.h"
@@ -70,7 +70,7 @@ static void fill_both(struct block *b, int value) {
     memset(b->model.data(), value, b->count * sizeof(uint32_t));
 }
 
-/* None of it changes what is there. */
+/* None of these calls changes the contents. */
 static void say(struct block *b) {
     cudaMemLocation place = {};
     size_t bytes = b->count * sizeof(uint32_t);
@@ -123,7 +123,7 @@ static void while_it_runs(void) {
     CHECK(cudaFree(words));
 }
 
-/* Only what is touched takes memory. */
+/* Only touched pages take memory. */
 static void more_than_there_is(void) {
     size_t left, all;
     char *p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory operations of streams, a function a topic: `values TOPIC...` runs those, `values` runs
- * all. Each checks what CUDA documents and prints `ok TOPIC`. values forever       waits for what
- * nobody writes, until it is killed */
+ * Memory operations of streams, one function per topic: `values TOPIC...` runs those, `values`
+ * runs all. Each checks the behaviour that CUDA documents and prints `ok TOPIC`. `values forever`
+ * waits for a value that never comes, until it is killed. */
 #include <cuda.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ __global__ void set_word(volatile unsigned *p, unsigned v) {
     *p = v;
 }
 
-/* Reads what another stream was to have written before. */
+/* Reads a value that another stream must have written before. */
 __global__ void add_to(unsigned *sum, const volatile unsigned *p, unsigned factor) {
     *sum += *p * factor;
 }
@@ -40,7 +40,7 @@ static unsigned *words(int n) {
     unsigned *p;
     CHECK(cudaMalloc(&p, n * sizeof(*p)));
     CHECK(cudaMemset(p, 0, n * sizeof(*p)));
-    CHECK(cudaDeviceSynchronize()); /* for streams that do not wait for the legacy one */
+    CHECK(cudaDeviceSynchronize()); /* needed by streams that do not wait for the legacy one */
     return p;
 }
 
@@ -54,7 +54,7 @@ static CUdeviceptr at(const void *p) {
     return (CUdeviceptr)(uintptr_t)p;
 }
 
-/* ---- two streams, each waiting for the other by turns ---------------------------------------- */
+/* ---- two streams that wait for each other in turn -------------------------------------------- */
 
 static void topic_ping_pong(void) {
     const int rounds = 200;
@@ -75,8 +75,8 @@ static void topic_ping_pong(void) {
 
 /* ---- the host writes, and reads -------------------------------------------------------------- */
 
-/* A kernel that is loaded when it is first launched would be loaded behind a wait, for which the
- * driver waits. */
+/* Loads all kernels now: a kernel that is loaded at its first launch would be loaded behind a wait,
+ * and the driver would wait for that. */
 static void load_kernels(void) {
     unsigned *p = words(3);
     set_word<<<1, 1>>>(p, 0);
@@ -215,7 +215,7 @@ static void topic_graphs(void) {
     CHECK(cudaGraphDestroy(g));
 }
 
-/* ---- another process, in memory that both have ----------------------------------------------- */
+/* ---- another process, with shared memory ----------------------------------------------------- */
 
 static void child(int peer) {
     cudaIpcMemHandle_t handle;
@@ -234,7 +234,7 @@ static void child(int peer) {
     exit(0);
 }
 
-/* Before this process has a context of its own. */
+/* Forks before this process has a context of its own. */
 static void topic_processes(void) {
     int peers[2], status;
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, peers) == 0, "no sockets");
@@ -256,7 +256,7 @@ static void topic_processes(void) {
     REQUIRE(waitpid(pid, &status, 0) == pid && status == 0, "the child failed");
 }
 
-/* ---- for ever -------------------------------------------------------------------------------- */
+/* ---- an endless wait ------------------------------------------------------------------------- */
 
 static void wait_for_ever(void) {
     load_kernels();

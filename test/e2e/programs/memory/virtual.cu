@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Virtual memory management: addresses reserved, memory made, one mapped at the other, and what a
- * program may count on: mappings that follow each other are one, a piece is seen wherever it is
- * mapped, new memory is zeros, errors are CUDA's. Grows and shrinks a range as allocators do that
- * expand their segments.
- *   virtual [ROUNDS | touch]      touch: a kernel writes to what is mapped but not accessible */
+ * Virtual memory management: reserves addresses, creates memory and maps it there. A program may
+ * rely on this: adjacent mappings act as one, memory is visible wherever it is mapped, new memory
+ * is zero, errors are CUDA's. Grows and shrinks a range like allocators with expandable segments.
+ *   virtual [ROUNDS | touch]      touch: a kernel writes to inaccessible mapped memory */
 #include <cuda.h>
 
 #include "common.h"
@@ -62,7 +61,7 @@ static CUmemGenericAllocationHandle make(size_t bytes) {
     return h;
 }
 
-/* As allocators do: the handle is given up at once, the mapping keeps the memory. */
+/* Maps as allocators do: releases the handle at once, and the mapping keeps the memory. */
 static void back(CUdeviceptr at, size_t bytes) {
     CUmemGenericAllocationHandle h = make(bytes);
     WORKS(cuMemMap(at, bytes, 0, h, 0));
@@ -70,7 +69,7 @@ static void back(CUdeviceptr at, size_t bytes) {
     WORKS(cuMemRelease(h));
 }
 
-/* ---- what it does ---------------------------------------------------------------------------- */
+/* ---- permitted uses -------------------------------------------------------------------------- */
 
 static void one_range_of_several_pieces(void) {
     size_t bytes = 3 * granule;
@@ -82,7 +81,7 @@ static void one_range_of_several_pieces(void) {
     IS_ZERO(at, bytes);
     fill<<<16, 128>>>((uint32_t *)at, bytes / 4, 7);
     HOLDS(at, bytes, 7);
-    /* Copies and memsets across the seam, to the host and back. */
+    /* Copies and memsets across the border, to the host and back. */
     static uint32_t line[4096];
     CUdeviceptr seam = at + granule - sizeof(line) / 2;
     CHECK(cudaMemcpy(line, (void *)seam, sizeof(line), cudaMemcpyDefault));
@@ -178,7 +177,7 @@ static void errors_are_cudas(void) {
     WORKS(cuMemAddressReserve(&at, 2 * granule, 0, 0, 0));
     INVALID(cuMemMap(at, granule, granule, h, 0)); /* the offset must be zero */
     INVALID(cuMemMap(at, granule, 0, h, 1));
-    INVALID(cuMemMap(at, 2 * granule, 0, h, 0)); /* longer than it is */
+    INVALID(cuMemMap(at, 2 * granule, 0, h, 0)); /* longer than the memory */
     INVALID(cuMemMap(at + 4096, granule, 0, h, 0));
     INVALID(cuMemMap(at + 2 * granule, granule, 0, h, 0)); /* not reserved */
     INVALID(cuMemMap(at, granule, 0, h + 1, 0));
@@ -186,7 +185,7 @@ static void errors_are_cudas(void) {
     INVALID(cuMemGetAccess(&flags, &readwrite.location, at));
     INVALID(cuMemRetainAllocationHandle(&none, (void *)at));
     WORKS(cuMemMap(at, granule, 0, h, 0));
-    INVALID(cuMemMap(at, granule, 0, h, 0)); /* something is there */
+    INVALID(cuMemMap(at, granule, 0, h, 0)); /* something is mapped there */
     INVALID(cuMemSetAccess(at, 2 * granule, &readwrite, 1));
     INVALID(cuMemExportToShareableHandle(&n, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     WORKS(cuMemUnmap(at, granule));
@@ -198,8 +197,8 @@ static void errors_are_cudas(void) {
     REQUIRE(free_after == free_before + granule, "what was given back is free");
 }
 
-/* Grows by a piece, shrinks by some from anywhere, moves what it needs: the sum is that of a model
- * on the host. */
+/* Grows by a piece, shrinks by some from anywhere, moves as needed: the sum is that of a model on
+ * the host. */
 static uint64_t expands(int rounds) {
     uint32_t random = 1, seeds[PIECES] = {0};
     bool backed[PIECES] = {false};
