@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a list of cases is made of; imported by it, with nothing but what its framework's folder has.
+"""The parts of a list of cases, which imports this module. Imports only the standard library, for
+each framework's environment.
 
 A case is a function that computes on the GPU and compares with the CPU:
 
@@ -10,7 +11,7 @@ A case is a function that computes on the GPU and compares with the CPU:
 
     python cases_cupy.py matmul
 
-Exit status: RIGHT, WRONG (a comparison said so), or any other, where it did not come to the end. The
+Exit status: RIGHT, WRONG (a comparison failed), or any other when the case did not reach its end. The
 runner reads the functions' names, first lines and the decorator's arguments from the source:
     capability   of the device that is reported to it, in place of the framework's
     seconds      time limit; more with SALUS_TEST_PATIENCE
@@ -29,11 +30,11 @@ _seen = {"values": 0, "worst": 0.0}
 
 
 class Wrong(Exception):
-    """A comparison failed."""
+    """Raised when a comparison fails."""
 
 
 def case(function=None, **_settings):
-    """Registers a function; settings are the runner's."""
+    """Registers a function as a case; the settings are for the runner."""
     def register(f):
         _cases[f.__name__] = f
         return f
@@ -41,7 +42,7 @@ def case(function=None, **_settings):
 
 
 def _flat(x):
-    """All numbers of an array, a list of lists or a number, in order."""
+    """Yields all numbers of an array, a list of lists or a number, in order."""
     if hasattr(x, "tolist"):
         x = x.tolist()
     if not isinstance(x, (list, tuple)):
@@ -50,7 +51,8 @@ def _flat(x):
 
 
 def _distance(got, want):
-    """How far they are apart in units of max(1, |want|); equal infinities and NaNs are not."""
+    """Returns the difference in units of max(1, |want|). Equal infinities do not differ, nor do two
+    NaNs."""
     if got == want or (got != got and want != want):
         return 0.0
     d = abs(got - want) / max(1.0, abs(want))
@@ -58,7 +60,8 @@ def _distance(got, want):
 
 
 def close(got, want, tolerance=1e-5, what="values"):
-    """Each number within `tolerance` times max(1, |want|) of the wanted one, and as many of them."""
+    """Checks that each number is within `tolerance` times max(1, |want|) of the wanted one, and
+    that there are as many."""
     got, want = _flat(got), _flat(want)
     if len(got) != len(want):
         raise Wrong(f"{what}: {len(got)} values, {len(want)} wanted")
@@ -74,19 +77,19 @@ def close(got, want, tolerance=1e-5, what="values"):
 
 
 def equal(got, want, what="values"):
-    """Exactly the same."""
+    """Checks that the numbers are exactly the same."""
     close(got, want, 0.0, what)
 
 
 def holds(condition, what):
-    """For what is no comparison of numbers."""
+    """Checks a condition that is not a comparison of numbers."""
     _seen["values"] += 1
     if not condition:
         raise Wrong(what)
 
 
 def _run(name):
-    """A case that compared nothing has not shown anything."""
+    """Fails if the case compared nothing, for such a case proves nothing."""
     try:
         _cases[name]()
         holds(_seen["values"] > 0, "it compares nothing")
@@ -98,7 +101,7 @@ def _run(name):
 
 
 def main():
-    """The one case that the command line names, or the names of all."""
+    """Runs the case that the command line names, or prints the names of all."""
     if len(sys.argv) != 2 or sys.argv[1] not in _cases:
         sys.exit(f"usage: {sys.argv[0]} {'|'.join(_cases)}")
     sys.exit(_run(sys.argv[1]))

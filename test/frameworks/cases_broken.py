@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases that are not right, each in its own way: the runner has to find them out. No framework."""
+"""Cases that fail, each in its own way; the runner has to notice each. They use no framework."""
 import ctypes
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's own Python: programs that compile, link and launch by cuda.core, as its documents do."""
+"""NVIDIA's Python library cuda.core: programs that compile, link and launch with it, as in its documentation."""
 import numpy
 from cuda.bindings import driver
 from cuda.core import (Device, EventOptions, LaunchConfig, LegacyPinnedMemoryResource, Linker, LinkerOptions, Program,
@@ -33,7 +33,7 @@ def compiled(source, kind, **more):
 
 
 def pinned(count, kind):
-    """Memory of both, and what the host sees of it."""
+    """Returns pinned memory for the device, and the host's view of it."""
     buffer = LegacyPinnedMemoryResource().allocate(count * numpy.dtype(kind).itemsize)
     return buffer, numpy.from_dlpack(buffer).view(kind)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuPy: from element by element to the libraries."""
+"""CuPy: from element-wise operations to the libraries."""
 import cupy
 import cupyx
 import numpy
@@ -11,7 +11,7 @@ rng = numpy.random.default_rng(7)
 
 
 def numbers(*shape, dtype="float32"):
-    """The same ones on the CPU and the GPU."""
+    """Returns the same numbers on the CPU and the GPU."""
     a = rng.standard_normal(shape).astype(dtype)
     return a, cupy.asarray(a)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some of CuPy's cases: what NVRTC compiles."""
+"""Some of CuPy's cases: those whose kernels NVRTC compiles."""
 from case import case, main
 import cases_cupy
 

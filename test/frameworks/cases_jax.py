@@ -16,7 +16,7 @@ def numbers(*shape, dtype="float32"):
 
 
 def both(f, *arguments, tolerance=1e-5, what="values"):
-    """What a jitted function gives on the GPU and on the CPU."""
+    """Compares a jitted function's results on the GPU and on the CPU."""
     got = jax.jit(f)(*arguments)
     with jax.default_device(cpu):
         want = jax.jit(f)(*arguments)
@@ -216,7 +216,7 @@ def callbacks():
 
 
 def attend(p, x):
-    """One block of a transformer."""
+    """Defines one block of a transformer."""
     q, k, v = (jnp.einsum("btd,dhe->bthe", x, w, precision="highest") for w in p["qkv"])
     x = x + jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(x.shape)
     m, s = x.mean(-1, keepdims=True), x.std(-1, keepdims=True)

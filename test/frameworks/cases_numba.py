@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numba: what its examples show, and what its kernels can call."""
+"""Numba: its documentation's examples, and the functions that its kernels can call."""
 import math
 import multiprocessing
 import os
@@ -374,7 +374,7 @@ def half():
 
 @case
 def arrays_in_kernels():
-    """local and constant arrays, records, tuples, complex numbers, device functions that recurse not"""
+    """local and constant arrays, records, tuples, complex numbers, device functions without recursion"""
     table = rng.random(16)
     point = numpy.dtype([("x", "f8"), ("y", "f4"), ("n", "i4")], align=True)
 
@@ -432,7 +432,7 @@ def game_of_life():
 
 @case
 def sessions():
-    """dividing clicks into sessions: neighbours, then a wait of the grid, then who began it"""
+    """dividing clicks into sessions: neighbours, then a grid barrier, then the first click of each"""
     @cuda.jit
     def split(user, time, gap, out):
         grid = cuda.cg.this_grid()

@@ -18,7 +18,7 @@ def numbers(*shape, dtype="float32"):
 
 
 def both(f, *arguments, tolerance=1e-5, what="values"):
-    """What a function gives on the GPU and on the CPU."""
+    """Compares a function's results on the GPU and on the CPU."""
     results = []
     for device in ("/GPU:0", "/CPU:0"):
         with tf.device(device):
@@ -132,7 +132,7 @@ def linear_algebra():
 
 
 def fit(make, x, y, device, rate):
-    """Losses of 50 steps, from the same weights."""
+    """Returns the losses of 50 steps, from the same weights."""
     tf.keras.utils.set_random_seed(3)
     with tf.device(device):
         model = make()
@@ -141,7 +141,7 @@ def fit(make, x, y, device, rate):
 
 
 def learns(make, x, y, tolerance=1e-4, rate=0.05):
-    """On the GPU as on the CPU."""
+    """Compares the losses on the GPU with those on the CPU."""
     got, want = (fit(make, x, y, d, rate) for d in ("/GPU:0", "/CPU:0"))
     close(got, want, tolerance, "losses")
     holds(want[-1] < want[0], f"it learns: {want[0]} to {want[-1]}")
@@ -177,7 +177,7 @@ def keras_cnn():
 
 
 def recurrent(layer, **options):
-    """A network with one layer of that kind."""
+    """Returns a network with one layer of that kind."""
     layers = tf.keras.layers
     return lambda: tf.keras.Sequential([layers.Input((10, 8)), getattr(layers, layer)(24, **options),
                                         layers.Dense(5, "softmax")])
@@ -202,7 +202,7 @@ def keras_lstm_unfused():
 
 
 def attention():
-    """One block of a transformer over an embedding."""
+    """Defines one block of a transformer over an embedding."""
     layers = tf.keras.layers
     tokens = layers.Input((10,), dtype="int32")
     x = layers.Embedding(50, 32)(tokens)

@@ -10,18 +10,18 @@ from case import case, close, equal, holds, main
 
 torch.manual_seed(17)
 STEPS = 50
-# Otherwise it computes constants of a graph with PyTorch's own kernels, which are machine code.
+# With folding, PyTorch would compute constants of a graph with its own kernels, which are machine code.
 torch._inductor.config.joint_graph_constant_folding = False
 
 
 def numbers(*shape, dtype=torch.float32):
-    """The same ones on the CPU and the GPU."""
+    """Returns the same numbers on the CPU and the GPU."""
     a = torch.randn(*shape, dtype=torch.float32).to(dtype)
     return a, a.cuda()
 
 
 def both(f, *arguments, tolerance=1e-5, what="values"):
-    """What a function gives on the GPU and on the CPU."""
+    """Compares a function's results on the GPU and on the CPU."""
     close(f(*(a.cuda() for a in arguments)).cpu(), f(*arguments), tolerance, what)
 
 
@@ -191,7 +191,7 @@ def solve():
 # ---- torch.compile -------------------------------------------------------------------------------
 
 def compiled(f, *arguments, tolerance=1e-5, what="values"):
-    """A compiled function on the GPU, and the function on the CPU."""
+    """Compares a compiled function on the GPU with the function on the CPU."""
     got = torch.compile(f)(*(a.cuda() for a in arguments))
     close(got.cpu(), f(*arguments), tolerance, what)
 
@@ -272,7 +272,7 @@ def compile_autotuned():
 # ---- training ------------------------------------------------------------------------------------
 
 class Block(nn.Module):
-    """A transformer's."""
+    """A transformer's block."""
 
     def __init__(self, size=32, heads=4):
         super().__init__()
@@ -306,7 +306,8 @@ def transformer():
 
 
 def prepared(make, shape, device):
-    """Model, data, optimiser, and the first gradient, for PyTorch's own 1 is filled in by a kernel of its own."""
+    """Returns model, data, optimiser, and the first gradient: PyTorch would fill in its own 1 with a kernel in machine
+    code."""
     torch.manual_seed(3)
     model = make()
     data = [(torch.randn(16, *shape), torch.randint(0, 5, (16,))) for _ in range(4)]
@@ -315,7 +316,8 @@ def prepared(make, shape, device):
 
 
 def parts_of_a_step(model, optimizer, device, mixed=False):
-    """The loss and the update; compiled on the GPU, where PyTorch's own kernels are machine code."""
+    """Returns the functions for the loss and the update. They are compiled for the GPU, where PyTorch's own kernels are
+    machine code."""
     def full_loss(x, y):
         return nn.functional.cross_entropy(model(x), y)
 
@@ -331,7 +333,7 @@ def parts_of_a_step(model, optimizer, device, mixed=False):
 
 
 def train(make, shape, device, steps=STEPS, mixed=False):
-    """Losses of some steps; mixed: under autocast in bfloat16."""
+    """Returns the losses of some steps; mixed: under autocast in bfloat16."""
     model, data, optimizer, one = prepared(make, shape, device)
     loss_of, update = parts_of_a_step(model, optimizer, device, mixed)
     losses = []
@@ -346,7 +348,7 @@ def train(make, shape, device, steps=STEPS, mixed=False):
 
 
 def trained(make, shape):
-    """On the GPU as on the CPU."""
+    """Compares the losses on the GPU with those on the CPU."""
     got, want = train(make, shape, "cuda"), train(make, shape, "cpu")
     close(got, want, 1e-4, "losses")
     holds(want[-1] < want[0] / 2, f"it learns: {want[0]:.3f} to {want[-1]:.3f}")
@@ -354,7 +356,8 @@ def trained(make, shape):
 
 
 def trained_mixed(make, shape, steps=20):
-    """Nearer to the CPU under autocast than bfloat16 rounds (8 bits), and not as near to float32 as float32 is."""
+    """Compares the losses under autocast with the CPU's, within the rounding of bfloat16 (8 bits), and checks that they
+    differ from those in float32."""
     got, want = (train(make, shape, device, steps, True) for device in ("cuda", "cpu"))
     full = train(make, shape, "cpu", steps)
     close(got, want, 2e-2, "losses")
@@ -468,7 +471,7 @@ def train_graph():
 
     start = {k: v.cpu() for k, v in model.state_dict().items()}
     side = torch.cuda.Stream()
-    with torch.cuda.stream(side):  # what is compiled, and memory of the optimiser, before the capture
+    with torch.cuda.stream(side):  # before the capture, compiles everything and allocates the optimiser's memory
         load(0)
         step()
         optimizer.zero_grad(set_to_none=True)
@@ -513,7 +516,7 @@ def nccl():
 
 
 def double_it(inbox, outbox):
-    """The other process."""
+    """Runs in the other process."""
     t = inbox.get()
     outbox.put((t.device.type, (t @ t).cpu()))
     t.zero_()
@@ -575,7 +578,7 @@ def profiler():
 
 @case
 def report():
-    """what it says of the device: name, properties, processes' memory"""
+    """device queries: name, properties, processes' memory"""
     p = torch.cuda.get_device_properties(0)
     holds(torch.cuda.is_available() and torch.cuda.device_count() == 1, "one device")
     holds(p.total_memory > 0 and p.multi_processor_count > 0 and p.warp_size == 32, "its properties")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triton: what its first six tutorials are about, in kernels of our own."""
+"""Triton: the subjects of its first six tutorials, in kernels of our own."""
 import torch
 import triton
 import triton.language as tl
@@ -10,13 +10,13 @@ torch.manual_seed(13)
 
 
 def numbers(*shape, dtype=torch.float32):
-    """The same ones on the CPU and the GPU."""
+    """Returns the same numbers on the CPU and the GPU."""
     a = torch.randn(*shape, dtype=torch.float32).to(dtype)
     return a, a.cuda()
 
 
 def empty(*shape, dtype=torch.float32):
-    """On the GPU; nothing of PyTorch's own kernels is needed for it."""
+    """Allocates on the GPU without any of PyTorch's own kernels."""
     return torch.empty(*shape, dtype=dtype, device="cuda")
 
 
@@ -92,7 +92,7 @@ def matmul_kernel(a, b, c, M, N, K, sam, sak, sbk, sbn, BM: tl.constexpr, BN: tl
 
 
 def multiply(x, y, out, block=(64, 64, 32), leaky_relu=False, warps=4, stages=3):
-    """out = x @ y, in blocks of that size."""
+    """Computes out = x @ y, in blocks of that size."""
     (m, k), n = x.shape, y.shape[1]
     grid = (triton.cdiv(m, block[0]) * triton.cdiv(n, block[1]),)
     matmul_kernel[grid](x, y, out, m, n, k, x.stride(0), x.stride(1), y.stride(0), y.stride(1), BM=block[0],
@@ -116,7 +116,7 @@ def matmul():
 
 
 def tf32(x):
-    """Without the bits that the tensor cores do not look at."""
+    """Clears the bits that the tensor cores ignore."""
     return (x.view(torch.int32) & ~0x1fff).view(torch.float32)
 
 
@@ -276,7 +276,8 @@ def attention():
 @triton.jit
 def attention_rows_kernel(q, k, v, out, d_out, d_q, sums, deltas, n, scale, CAUSAL: tl.constexpr, D: tl.constexpr,
                           BM: tl.constexpr, BN: tl.constexpr):
-    """The gradient of the queries, and for each row what the other kernel needs: log2 of its softmax's sum, d_out · out."""
+    """Computes the gradient of the queries, and for each row the values that the other kernel needs: log2 of its
+    softmax's sum, and d_out · out."""
     block, head = tl.program_id(0), tl.program_id(1) * n * D
     i, d, j = block * BM + tl.arange(0, BM), tl.arange(0, D), tl.arange(0, BN)
     rows = head + i[:, None] * D + d[None, :]
@@ -311,7 +312,7 @@ def attention_rows_kernel(q, k, v, out, d_out, d_q, sums, deltas, n, scale, CAUS
 @triton.jit
 def attention_columns_kernel(q, k, v, d_out, d_k, d_v, sums, deltas, n, scale, CAUSAL: tl.constexpr, D: tl.constexpr,
                              BM: tl.constexpr, BN: tl.constexpr):
-    """The gradients of the keys and the values; its products are of transposed matrices."""
+    """Computes the gradients of the keys and the values, with products of transposed matrices."""
     block, head = tl.program_id(0), tl.program_id(1) * n * D
     j, d, i = block * BN + tl.arange(0, BN), tl.arange(0, D), tl.arange(0, BM)
     columns = head + j[:, None] * D + d[None, :]
@@ -352,7 +353,7 @@ def attention_gradient():
             close(got.cpu().float(), t.grad, 1e-2, f"gradient of the {what}, causal {causal}")
 
 
-# ---- what the tutorials do besides ---------------------------------------------------------------
+# ---- more features from the tutorials ------------------------------------------------------------
 
 @triton.autotune(configs=[triton.Config({"BLOCK": b}, num_warps=w) for b in (128, 512) for w in (2, 4)], key=["n"])
 @triton.jit

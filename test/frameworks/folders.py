@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frameworks of versions.toml, and a Python environment for each, made where it is not there."""
+"""The frameworks of versions.toml, and a Python environment for each, made when it does not
+exist."""
 import os
 import shutil
 import subprocess
@@ -10,11 +11,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Unavailable(Exception):
-    """The framework cannot be had here; its cases are skipped, and counted."""
+    """Raised when the framework cannot be installed here; its cases are counted as skipped."""
 
 
 class Framework:
-    """A section of versions.toml; see there for its keys."""
+    """A section of versions.toml, which describes its keys."""
 
     def __init__(self, name, section, sections):
         self.name = name
@@ -35,19 +36,19 @@ class Framework:
         return found[0].replace("==", " ") if found else ""
 
     def source(self):
-        """The file with its cases."""
+        """Returns the file with the framework's cases."""
         return os.path.join(HERE, f"cases_{self.cases}.py")
 
 
 def read():
-    """All of them, by name, in the file's order."""
+    """Returns all frameworks by name, in the file's order."""
     with open(os.path.join(HERE, "versions.toml"), "rb") as f:
         sections = tomllib.load(f)
     return {name: Framework(name, section, sections) for name, section in sections.items()}
 
 
 def _run(what, argv):
-    """The last line of what it says is the reason why it failed."""
+    """Runs a command; on failure, raises Unavailable with the last line of its output."""
     done = subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         lines = done.stdout.strip().splitlines() or ["no reason given"]
@@ -55,7 +56,8 @@ def _run(what, argv):
 
 
 def _install(framework, path):
-    """Beside its place first, so that what was interrupted begins again."""
+    """Makes the environment in a temporary folder and renames it, so that an interrupted
+    installation begins again."""
     part = path + ".part"
     shutil.rmtree(part, ignore_errors=True)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -81,7 +83,7 @@ def _is_installed(framework, path):
 
 
 def python_of(framework, root):
-    """The interpreter in whose environment its cases run. Raises Unavailable."""
+    """Returns the interpreter of the environment for the cases. Raises Unavailable."""
     if framework.within and not shutil.which(framework.within[0]):
         raise Unavailable(f"there is no {framework.within[0]}")
     if not framework.packages:

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Real frameworks, unmodified, under `salusctl run` on the software GPU: each case in a process of its
-own, with a daemon of its own, its numbers compared with the CPU's.
+"""Runs real, unmodified frameworks under `salusctl run` on the software GPU: each case in a process of its own, with a
+daemon of its own, and with its numbers compared with the CPU's.
 
-Needs `make all`. Frameworks come from the Python package registry, in the versions of
-versions.toml, into $BUILD/frameworks; one that cannot be had is skipped, said and counted. The exit
-status is 1 when a result is wrong, a case hangs or crashes, or one that was right (results.json) is
-not any more.
+Needs `make all`. Frameworks come from the Python package registry, in the versions of versions.toml, into
+$BUILD/frameworks; one that cannot be installed is reported and counted as skipped. The exit status is 1 when a result
+is wrong, a case hangs or crashes, or a case that was right (results.json) no longer is.
 """
 import argparse
 import json
@@ -39,7 +38,7 @@ def arguments():
 
 
 def chosen(asked):
-    """[(framework, its cases that were asked for)]; those for the self-test only by name."""
+    """Returns [(framework, its requested cases)]; those for the self-test must be requested by name."""
     every = folders.read()
     unknown = set(asked.only or []) - set(every)
     if unknown:
@@ -59,7 +58,7 @@ def say(framework, record, path):
 
 
 def write_down(framework, record):
-    """What a case printed, in a file of its own in place of the one before."""
+    """Writes the output of a case into its own log file, in place of the previous one."""
     path = os.path.join(BUILD, "frameworks", "logs", f"{framework.name}.{record['case']}")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as f:
@@ -68,7 +67,7 @@ def write_down(framework, record):
 
 
 def run_all(framework, cases, python, kept):
-    """A record for each case. Caches of compiled kernels begin empty, and are theirs together."""
+    """Returns a record for each case. Caches of compiled kernels are empty at first; the cases share them."""
     records = []
     with tempfile.TemporaryDirectory(prefix="salus-frameworks-") as home:
         for case in cases:
@@ -91,7 +90,8 @@ def table(done, skipped):
 
 
 def keep(framework, record):
-    """At once, for all of them take hours: into results.json in the order of versions.toml, and the page."""
+    """Stores the record at once, since all cases take hours: into results.json in the order of versions.toml, and into
+    the page."""
     results = report.load()
     names = [c.name for c in running.cases_in(framework.source())]
     results[framework.name] = report.merge(results, framework, [record], names)
@@ -100,7 +100,7 @@ def keep(framework, record):
 
 
 def failures(before, done):
-    """`before`: the results that were kept then."""
+    """`before`: the recorded results before the run."""
     for framework, records in done:
         for name in report.regressions(before, framework, records):
             yield f"{framework.name}.{name} was right"

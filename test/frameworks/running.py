@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One case: a daemon of its own on the software GPU, its processes under `salusctl run`, the verdict.
+"""Runs one case: a daemon of its own on the software GPU, its processes under `salusctl run`, the verdict.
 
     right     it compared and found all as wanted
     refused   it ended with an error, and Salus said on standard error what it does not do
@@ -25,8 +25,8 @@ from harness import Daemon, PATIENCE, tool, wait_for
 COUNTS = ["launches", "answers", "iterations"]
 PEAKS = ["persistent_peak_bytes", "ephemeral_peak_bytes"]
 VERDICTS = ["right", "refused", "wrong", "failed", "crashed", "hangs"]
-SECONDS = 900  # for a machine that others use as well; a case that needs it all hangs
-PATIENT = PATIENCE / 120  # times that, where more is asked for than the harness's own
+SECONDS = 900  # enough for a busy machine; a case that needs all of it hangs
+PATIENT = PATIENCE / 120  # factor for cases, if the caller asks for more patience than the harness's own
 REFUSAL = re.compile(r"^\S+ error shim (.*)$", re.M)
 NAME_SHOWN = 60  # characters of a name, which may have hundreds
 
@@ -46,7 +46,7 @@ class Case:
 
 
 def _settings(function):
-    """Those of @case or @case(...); None where it is no case."""
+    """Returns the settings of @case or @case(...); None if the function is not a case."""
     for d in function.decorator_list:
         called = d.func if isinstance(d, ast.Call) else d
         if isinstance(called, ast.Name) and called.id == "case":
@@ -56,7 +56,7 @@ def _settings(function):
 
 
 def cases_in(path):
-    """The cases of a file, read without running it: its framework need not be there."""
+    """Returns the cases of a file, read without running it: its framework need not be installed."""
     with open(path) as f:
         functions = [n for n in ast.parse(f.read()).body if isinstance(n, ast.FunctionDef)]
     return [Case(f, _settings(f)) for f in functions if _settings(f) is not None]
@@ -65,13 +65,13 @@ def cases_in(path):
 # ---- the processes -------------------------------------------------------------------------------
 
 def _library_path(framework, python):
-    """Of what it has and does not find."""
+    """Returns the path to the framework's own libraries, which it does not find by itself."""
     packages = glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "python*", "site-packages"))
     return ":".join(os.path.join(p, l) for p in packages for l in framework.libraries)
 
 
 def _environment(framework, case, python, home):
-    """The user's without what leads to another toolkit, and with caches that hold nothing yet."""
+    """Returns the user's environment without paths to other toolkits, and with empty caches."""
     keep = {k: v for k, v in os.environ.items() if k not in ("CUDA_HOME", "CUDA_PATH", "PYTHONPATH")}
     return {**keep, "HOME": home, "TMPDIR": home, "LD_LIBRARY_PATH": _library_path(framework, python),
             "PYTHONDONTWRITEBYTECODE": "1", **case.env}
@@ -88,7 +88,7 @@ def _start(daemon, framework, case, python, home):
 
 
 def _finish(process, end):
-    """Exit status (None: it was ended), output, standard error."""
+    """Returns the exit status (None: it was ended), output and standard error."""
     try:
         out, err = process.communicate(timeout=max(0.1, end - time.monotonic()))
         return process.returncode, out, err
@@ -101,7 +101,7 @@ def _finish(process, end):
 # ---- the verdict ---------------------------------------------------------------------------------
 
 def refusal(err):
-    """The first line in which Salus says what it does not do, without its time; or nothing."""
+    """Returns the first line in which Salus reports an unsupported feature, without its time; or ""."""
     found = REFUSAL.search(err)
     if not found:
         return ""
@@ -110,13 +110,13 @@ def refusal(err):
 
 
 def _last_line(err):
-    """Where Python's errors say what happened; not what the daemon's processes say there."""
+    """Returns the last line, in which Python tells the error; skips lines of the daemon's processes."""
     lines = [l for l in err.strip().splitlines() if l.strip() and " worker " not in l]
     return lines[-1].strip()[:300] if lines else "no word on standard error"
 
 
 def verdict(status, err):
-    """What became of a process, and the line that says why."""
+    """Returns the verdict on a process, and the line that tells why."""
     if status == RIGHT:
         return "right", ""
     if status is None:
@@ -129,13 +129,13 @@ def verdict(status, err):
 
 
 def _differ(outputs):
-    """Whether jobs side by side printed different sums."""
+    """Returns whether jobs side by side printed different sums."""
     sums = [re.findall(r"^checksum .*$", out, re.M) for out in outputs]
     return any(s != sums[0] or not s for s in sums)
 
 
 def _judge(ends):
-    """Of several jobs the worst counts."""
+    """Returns the worst verdict of several jobs."""
     found = [verdict(status, err) for status, _, err in ends]
     worst = max(found, key=lambda v: VERDICTS.index(v[0]))
     if worst[0] == "right" and len(ends) > 1 and _differ([out for _, out, _ in ends]):
@@ -144,7 +144,7 @@ def _judge(ends):
 
 
 def _counts(daemon):
-    """What all jobs of the daemon did, once they have ended; nothing, where the daemon has."""
+    """Returns the figures of all jobs of the daemon once they have ended; zeros if the daemon itself has ended."""
     if daemon.process.poll() is not None:
         return dict.fromkeys(COUNTS + PEAKS, 0)
     wait_for("all jobs have left", lambda: not daemon.jobs(), 60)
@@ -154,7 +154,7 @@ def _counts(daemon):
 
 
 def run(framework, case, python, home):
-    """A record of what happened: verdict, line, seconds, and what its jobs did."""
+    """Returns the record of a case: verdict, line, seconds, and the figures of its jobs."""
     begin = time.monotonic()
     with Daemon(*(["--lane-policy", case.lane] if case.lane else []), *case.daemon) as daemon:
         processes = [_start(daemon, framework, case, python, home) for _ in range(case.jobs)]

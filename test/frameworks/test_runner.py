@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The runner of frameworks finds out what is not right: each case of cases_broken.py gets the verdict
-that it has earned, a framework that cannot be had is skipped, and one that was right is missed.
+"""Tests that the runner of frameworks notices failures: each case of cases_broken.py gets its verdict, a framework that
+cannot be installed is skipped, and a case that is no longer right is reported.
 
     test/frameworks/test_runner.py [--list] [NAME-PART...]
 """
@@ -29,7 +29,7 @@ def equal(got, want, what):
 
 
 def run(*options):
-    """Exit status, output, records of the broken cases."""
+    """Returns the exit status, output and records of the broken cases."""
     with tempfile.NamedTemporaryFile("r") as f:
         done = subprocess.run([sys.executable, os.path.join(folders.HERE, "run_frameworks.py"), "--only", "broken",
                                "--json", f.name, *options], text=True, stdout=subprocess.PIPE,

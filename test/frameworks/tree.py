@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tree a result is of: a record says the day and the last commit that changed what programs run on."""
+"""Identifies the source tree of a result: a record has the day and the last commit that changed the engine on which
+programs run."""
 import os
 import subprocess
 import time
@@ -11,7 +12,7 @@ ENGINE = ["common", "config", "daemon", "proto", "shim"]
 
 
 def _git(root, *argv):
-    """What git says; nothing where there is no git, or no repository."""
+    """Returns the output of git; "" without git or a repository."""
     try:
         done = subprocess.run(["git", "-C", root, *argv], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     except FileNotFoundError:
@@ -20,11 +21,11 @@ def _git(root, *argv):
 
 
 def engine(root=ROOT):
-    """The commit's short name, with a + behind it where the engine's files are not as any commit has them."""
+    """Returns the commit's short name, followed by + if the engine's files differ from that commit."""
     commit = _git(root, "log", "-1", "--format=%h", "--abbrev=9", "--", *ENGINE)
     return commit + ("+" if commit and _git(root, "status", "--porcelain", "--", *ENGINE) else "")
 
 
 def recorded():
-    """What every record of now has."""
+    """Returns the fields that every new record has."""
     return {"date": time.strftime("%Y-%m-%d", time.gmtime()), "tree": engine()}
