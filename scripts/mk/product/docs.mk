@@ -21,6 +21,21 @@ gen-conf:
 check-docs: $(MAN_PAGES) $(BUILD)/salusd $(BUILD)/salus-serve
 	$(Q)scripts/check-docs $(BUILD) $(MAN_PAGES)
 
+# The documents as a static site: build/site/index.html. Drawings that are out of date are drawn again.
+.PHONY: site drawings check-site
+site: ## the documentation as a static site, in build/site; installs its generator
+	$(Q)scripts/setup --site
+	$(Q)scripts/docs/site $(BUILD)/site
+drawings: ## the pictures of docs/drawings; installs Graphviz and Mscgen
+	$(Q)scripts/setup --site
+	$(Q)scripts/docs/draw
+
+# A broken link, a broken anchor, a page without a place: each must make it fail.
+check-site: ## the documentation builds without a warning, and its links lead somewhere
+	$(Q)scripts/setup --site
+	$(Q)scripts/docs/site $(BUILD)/site
+	$(Q)SITE=$(BUILD)/site $(PYTHON) test/setup/test_built_site.py
+
 # Follows the recipes of CONTRIBUTING.md in a copy of the tree.
 .PHONY: check-recipes
 check-recipes: $(BUILD)/salusd $(BUILD)/salusctl $(BUILD)/salus-sim ## options, verbs, policies and parameters need only the places that CONTRIBUTING names
