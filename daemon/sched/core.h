@@ -70,7 +70,7 @@ struct sched {
     uint64_t armed_at;
 };
 
-/* Appends an action. room_reserve has allocated space for it before the step began. */
+/* Appends an action. step_memory_reserve has allocated space for it before the step began. */
 static inline struct sched_action *sched_emit(struct sched *s, enum sched_action_kind kind,
                                               uint32_t job) {
     struct sched_action *a = &s->actions[s->actions_count++];

@@ -17,11 +17,11 @@
 #include "daemon/worker/faults/device_loss.h"
 #include "daemon/worker/faults/fault.h"
 #include "daemon/worker/faults/fault_isolation.h"
+#include "daemon/worker/front/broker_order.h"
 #include "daemon/worker/front/chan.h"
 #include "daemon/worker/front/kernel_link.h"
 #include "daemon/worker/front/module_load.h"
-#include "daemon/worker/front/order.h"
-#include "daemon/worker/front/show.h"
+#include "daemon/worker/front/scheduler_view.h"
 #include "daemon/worker/operations/client_end.h"
 #include "daemon/worker/operations/iteration_boundary.h"
 #include "daemon/worker/operations/pump.h"
@@ -75,7 +75,7 @@ static void poll_descriptors(struct worker *w, int timeout_ms) {
     struct epoll_event events[LOOP_EVENTS];
     int n = epoll_wait(w->loop.epoll_fd, events, LOOP_EVENTS, timeout_ms);
     for (int i = 0; i < n; i++) {
-        if (events[i].data.fd == w->link.fd) order_read(w);
+        if (events[i].data.fd == w->link.fd) broker_order_read(w);
         if (events[i].data.fd == w->shared.keepers.epoll_fd && keepers_look(&w->shared.keepers))
             w->board.stale = true;
     }
@@ -87,7 +87,7 @@ static void tick(struct worker *w) {
     poll_descriptors(w, 0);
     hint_clients(w);
     iteration_boundary_relent(w);
-    show_update(w, false);
+    scheduler_view_update(w, false);
     if (w->now_ns >= status_page_next_ns(w)) {
         w->loop.status_ns = w->now_ns + STATUS_PAGE_EVERY_NS;
         status_page_update(w);
@@ -145,13 +145,13 @@ static uint64_t park_ns(const struct worker *w) {
 }
 
 bool loop_idle(const struct worker *w) {
-    return (w->recovery.restoring || !pump_pending(w)) && !order_pending(w) &&
+    return (w->recovery.restoring || !pump_pending(w)) && !broker_order_pending(w) &&
            !module_load_pending(w);
 }
 
 /* Arms the descriptors, looks once more, then sleeps. */
 static void park(struct worker *w) {
-    show_update(w, true);
+    scheduler_view_update(w, true);
     chan_arm(w);
     if (loop_idle(w) && !w->ops->arm(w->dev) && module_load_arm(w) && !chan_ready(w)) {
         uint64_t wait_ns = park_ns(w);

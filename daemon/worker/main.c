@@ -16,9 +16,9 @@
 #include "daemon/device/device_recovery.h"
 #include "daemon/policy/parameters.h"
 #include "daemon/worker/crash.h"
-#include "daemon/worker/fixed.h"
+#include "daemon/worker/fixed_addresses.h"
 #include "daemon/worker/front/launchlog.h"
-#include "daemon/worker/front/show.h"
+#include "daemon/worker/front/scheduler_view.h"
 #include "daemon/worker/loop.h"
 #include "daemon/worker/oom.h"
 
@@ -214,7 +214,8 @@ int main(int argc, char **argv) {
     }
     log_init("info");
     config.ops = device_find(device && device[0] ? device : NULL);
-    if (config.ops && config.ops->recovery && config.ops->recovery->by_process) fixed_begin(argv);
+    if (config.ops && config.ops->recovery && config.ops->recovery->by_process)
+        fixed_addresses_begin(argv);
     log_background();
     fdutil_raise_limits();
     signal(SIGPIPE, SIG_IGN);
@@ -233,7 +234,7 @@ int main(int argc, char **argv) {
     }
     log_info("worker", "device=%s name=\"%s\" memory_bytes=%llu sm_count=%u", config.ops->name,
              w->info.name, (unsigned long long)w->info.memory_bytes, w->info.sm_count);
-    show_update(w, true);
+    scheduler_view_update(w, true);
     crash_recorder(w->events_link.recorder);
     const struct broker_link_fds fds = {w->board.fd,
                                         w->ops->recovery ? w->ops->recovery->memory_fd(w->dev) : -1,

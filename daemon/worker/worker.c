@@ -17,7 +17,7 @@
 #include "daemon/sched/core/life.h"
 #include "daemon/worker/kernel/launch_profile.h"
 #include "daemon/worker/link/describe.h"
-#include "daemon/worker/link/kept.h"
+#include "daemon/worker/link/surviving_memory.h"
 
 #define WORKER_FIRST_EVENTS 256u
 
@@ -49,8 +49,8 @@ static uint32_t device_threads(const struct worker_config *config, uint32_t core
 static int open_device(struct worker *w, const struct worker_config *c, char *why,
                        size_t why_bytes) {
     struct dev_config config = c->device;
-    struct kept kept;
-    kept_read(&kept, c->kept_fd);
+    struct surviving_memory kept;
+    surviving_memory_read(&kept, c->kept_fd);
     config.kept = kept.parts;
     config.kept_count = kept.count;
     config.keep = c->keep ? broker_link_keep : NULL;
@@ -60,7 +60,7 @@ static int open_device(struct worker *w, const struct worker_config *c, char *wh
     bool given = config.memory_fd > 0 || kept.count;
     int err = w->ops->open(&w->dev, &config);
     w->recovery.restoring = given && !err;
-    kept_finish(&kept); /* the device has duplicates of its own */
+    surviving_memory_finish(&kept); /* the device has duplicates of its own */
     if (config.memory_fd > 0) fdutil_close(&config.memory_fd);
     config.kept = NULL;
     config.memory_fd = config.kept_count = 0;

@@ -7,7 +7,7 @@
 #include "daemon/sched/admission/grow.h"
 #include "daemon/sched/core.h"
 #include "daemon/sched/core/cap.h"
-#include "daemon/sched/core/govern.h"
+#include "daemon/sched/core/control_loop.h"
 #include "daemon/sched/dispatch/ready.h"
 #include "daemon/sched/dispatch/ready_check.h"
 #include "daemon/sched/dispatch/share.h"
@@ -68,7 +68,7 @@ static const char *wrong_job(const struct sched *s, uint32_t job) {
     if (j->still && (!j->running || !st->slice_ns || state_high(j)))
         return "a job stands still that need not, or cannot";
     const char *broken = j->admitted ? wrong_turn(s, job) : NULL;
-    if (!broken) broken = govern_check(s, job);
+    if (!broken) broken = control_loop_check(s, job);
     return broken ? broken : wrong_lists(st, job);
 }
 

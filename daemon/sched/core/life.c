@@ -13,7 +13,7 @@
 #include "daemon/sched/core.h"
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/config.h"
-#include "daemon/sched/core/govern.h"
+#include "daemon/sched/core/control_loop.h"
 #include "daemon/sched/dispatch/policy_memory.h"
 #include "daemon/sched/dispatch/ready.h"
 #include "daemon/sched/dispatch/share.h"
@@ -65,7 +65,7 @@ int life_prepare(struct sched *s, const struct sched_event *events, uint32_t cou
     return 0;
 }
 
-void life_still(struct sched *s, uint32_t job, bool still) {
+void life_preempt(struct sched *s, uint32_t job, bool still) {
     s->st.jobs[job].still = still;
     sched_emit(s, SCHED_STILL, job)->still = still;
 }
@@ -75,7 +75,7 @@ static void enter_jobs(struct sched *s, const struct sched_entry *e) {
     struct sched_state *st = &s->st;
     if (s->policy) policy_memory_drop(s->policy, st->jobs_cap, &st->own);
     for (uint32_t job = 0; job < st->jobs_cap; job++)
-        if (st->jobs[job].used && st->jobs[job].still) life_still(s, job, false);
+        if (st->jobs[job].used && st->jobs[job].still) life_preempt(s, job, false);
     s->policy = e->policy;
     st->own = e->own;
     ready_rebuild(s);
@@ -85,7 +85,7 @@ static void enter_control(struct sched *s, const struct sched_entry *e) {
     free(s->controller_own);
     s->controller = e->controller;
     s->controller_own = e->controller_own;
-    govern_change(s);
+    control_loop_change(s);
 }
 
 void life_change(struct sched *s) {

@@ -22,6 +22,6 @@ int life_prepare(struct sched *s, const struct sched_event *events, uint32_t cou
 /* Puts s->entry into effect if it is ready. No operation and no place in a queue is lost. */
 void life_change(struct sched *s);
 /* Preempts the job's kernels on the device, or resumes them. */
-void life_still(struct sched *s, uint32_t job, bool still);
+void life_preempt(struct sched *s, uint32_t job, bool still);
 
 #endif

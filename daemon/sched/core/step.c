@@ -16,9 +16,9 @@
 #include "daemon/sched/core/cap.h"
 #include "daemon/sched/core/check.h"
 #include "daemon/sched/core/config.h"
-#include "daemon/sched/core/govern.h"
+#include "daemon/sched/core/control_loop.h"
 #include "daemon/sched/core/life.h"
-#include "daemon/sched/core/room.h"
+#include "daemon/sched/core/step_memory.h"
 #include "daemon/sched/dispatch/pause.h"
 #include "daemon/sched/dispatch/policy_memory.h"
 #include "daemon/sched/dispatch/ready.h"
@@ -68,7 +68,7 @@ static void free_op(struct sched_state *st, uint32_t op) {
 /* Frees a job that has left and whose last operation has ended. */
 static void end_job(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
-    govern_forget(s, job);
+    control_loop_forget(s, job);
     admit_left(s, job);
     policy_memory_forget(s->policy, &st->own, job);
     jobmap_remove(&st->map, st->jobs[job].id, job);
@@ -95,7 +95,7 @@ static enum sched_fault take_joined(struct sched *s, const struct sched_event *e
     j->node.arrival = st->arrivals++;
     st->jobs_used++;
     jobmap_add(&st->map, e->job, job);
-    if (j->spec.slo_ns) govern_promise(s, job);
+    if (j->spec.slo_ns) control_loop_promise(s, job);
     admit_joined(s, job);
     return SCHED_FAULT_NONE;
 }
@@ -208,7 +208,7 @@ static enum sched_fault take_boundary(struct sched *s, uint32_t job) {
     j->iterations++;
     j->iteration_ns = state_mean(j->iteration_ns, j->iteration_busy_ns);
     if (j->turn) measure_lap(st, j);
-    govern_boundary(s, job, request_end(st, j));
+    control_loop_boundary(s, job, request_end(st, j));
     ready_iterated(s, job);
     j->iteration_busy_ns = 0;
     j->iteration++;
@@ -230,7 +230,7 @@ static enum sched_fault take_set(struct sched *s, uint32_t job, const struct sch
     if (mine->slo_ns != spec->slo_ns || mine->slo_of != spec->slo_of) {
         mine->slo_ns = spec->slo_ns;
         mine->slo_of = spec->slo_of;
-        govern_promise(s, job);
+        control_loop_promise(s, job);
     }
     s->st.jobs[job].cap = cap_of(&s->st, &s->st.jobs[job]);
     if (paused) turn_revoke(s, job);
@@ -372,7 +372,7 @@ static bool stand_still(struct sched *s) {
     bool told = false;
     if (!st->slice_ns || !s->policy->turned) return false;
     for (uint32_t job; (job = s->policy->turned(st)) != SCHED_NONE; told = true)
-        life_still(s, job, !st->jobs[job].still);
+        life_preempt(s, job, !st->jobs[job].still);
     return told;
 }
 
@@ -404,14 +404,14 @@ static void arm_timer(struct sched *s) {
 int sched_step(struct sched *s, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                struct sched_actions *out) {
     struct room_batch batch = room_batch(events, count);
-    int err = room_reserve(s, events, count, batch.kinds);
+    int err = step_memory_reserve(s, events, count, batch.kinds);
     *out = (struct sched_actions){s->actions, 0};
     if (err) return err;
     pause_passed(&s->st, now_ns - s->st.now_ns);
     s->st.now_ns = now_ns;
     s->actions_count = 0;
     take_events(s, events, count, batch);
-    govern_run(s);
+    control_loop_run(s);
     admit_run(s);
     turn_run(s);
     run_ops(s);

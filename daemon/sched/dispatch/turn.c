@@ -55,8 +55,8 @@ static void mark_dirty(struct sched *s, struct sched_domain *d) {
 }
 
 /* End of the holder's lease when another job waits. The lease has a minimum: after iterations of
- * microseconds it would be shorter than PASSAGE_MOMENT_NS, in which the caller waits for the next
- * iteration's first operation, and a job at its boundary would be spilled. */
+ * microseconds it would be shorter than ITERATION_GATE_MOMENT_NS, in which the caller waits for the
+ * next iteration's first operation, and a job at its boundary would be spilled. */
 static uint64_t lease_end(const struct sched *s, const struct sched_job *j) {
     uint64_t least = SCHED_LEASE_LEAST_NS, lease = j->lap_ns * s->config.lease_factor;
     if (!j->lap_ns || least > s->config.lease_ns) least = s->config.lease_ns;

@@ -25,11 +25,11 @@
 #include <stddef.h>
 
 #include "daemon/sched/policy/arrival.h"
+#include "daemon/sched/policy/candidate_queue.h"
 #include "daemon/sched/policy/forecast.h"
-#include "daemon/sched/policy/holding.h"
+#include "daemon/sched/policy/hold_budget.h"
 #include "daemon/sched/policy/policy.h"
-#include "daemon/sched/policy/stand.h"
-#include "daemon/sched/policy/waiting.h"
+#include "daemon/sched/policy/preempted_jobs.h"
 
 #define LEAD_NS 10000u  /* time before a stream runs empty at which it gets its next kernel */
 #define HOST_NS 50000u  /* time between two launches of a host that does not wait */
@@ -39,38 +39,38 @@
     950 /* thousandths of a job's requests: when so many come without a pause, none is late */
 
 struct job {
-    struct waiting_job waiting; /* best-effort; first member, as waiting.h requires */
-    struct stand_job stand;     /* best-effort: preemption of its kernels on the device */
-    struct forecast sequence;   /* high-priority: the kernels of its requests */
-    struct forecast_use takes;  /* best-effort: resources of the kernel on the device */
-    uint64_t spent_ns;          /* part of the request's slack that is spent */
-    uint64_t until_ns;          /* predicted end of its operations on the device */
-    uint32_t prompt_milli;      /* moving mean of requests that came without a pause */
-    bool runs;                  /* best-effort: has operations on the device */
-    bool open;                  /* a request is in progress */
-    bool came;                  /* the request is new, and running kernels were not examined yet */
+    struct candidate_job waiting; /* best-effort; first member, as waiting.h requires */
+    struct preempted_job stand;   /* best-effort: preemption of its kernels on the device */
+    struct forecast sequence;     /* high-priority: the kernels of its requests */
+    struct forecast_use takes;    /* best-effort: resources of the kernel on the device */
+    uint64_t spent_ns;            /* part of the request's slack that is spent */
+    uint64_t until_ns;            /* predicted end of its operations on the device */
+    uint32_t prompt_milli;        /* moving mean of requests that came without a pause */
+    bool runs;                    /* best-effort: has operations on the device */
+    bool open;                    /* a request is in progress */
+    bool came; /* the request is new, and running kernels were not examined yet */
     bool late;
     struct arrival arrival; /* high-priority: prediction of its requests */
 };
 
 struct slack {
-    struct forecast_use heads; /* resources of the best-effort jobs' current kernels together;
-                                  queued kernels use none yet */
-    struct waiting waiting;    /* best-effort jobs that have an operation to run */
-    uint32_t runners;          /* best-effort jobs with operations on the device */
-    uint32_t runners_sum;      /* sum of their job slots, which is the job when there is one */
-    struct holding holding;    /* budget for kernels held back for predicted requests */
-    struct stand stand;
+    struct forecast_use heads;      /* resources of the best-effort jobs' current kernels together;
+                                       queued kernels use none yet */
+    struct candidate_queue waiting; /* best-effort jobs that have an operation to run */
+    uint32_t runners;               /* best-effort jobs with operations on the device */
+    uint32_t runners_sum;           /* sum of their job slots, which is the job when there is one */
+    struct hold_budget hold_budget; /* budget for kernels held back for predicted requests */
+    struct preempted_jobs stand;
 };
 
 static struct job *job_of(const struct sched_state *st, uint32_t job) {
     return (struct job *)st->own.jobs + job;
 }
 
-static struct stand_in stand_of(const struct sched_state *st) {
+static struct preempted_jobs_in preempted_of(const struct sched_state *st) {
     struct slack *s = st->own.policy;
-    return (struct stand_in){&s->stand, st->own.jobs, sizeof(struct job),
-                             offsetof(struct job, stand)};
+    return (struct preempted_jobs_in){&s->stand, st->own.jobs, sizeof(struct job),
+                                      offsetof(struct job, stand)};
 }
 
 /* ---- operations on the device --------------------------------------------------------------- */
@@ -96,10 +96,10 @@ static struct forecast_use takes(const struct sched_state *st, uint32_t job) {
 /* Resumes a job that has nothing on the device any more, or whose kernels shall finish, before the
  * job is forgotten. */
 static void end_standing(const struct sched_state *st, uint32_t job) {
-    const struct stand_in in = stand_of(st);
+    const struct preempted_jobs_in in = preempted_of(st);
     bool gone = st->jobs[job].left && st->jobs[job].running == 0;
-    if (gone || !st->jobs[job].still) stand_leave(in, job);
-    if (stand_job(in, job)->in) stand_set(in, job, false, st->now_ns);
+    if (gone || !st->jobs[job].still) preempted_leave(in, job);
+    if (preempted_job(in, job)->in) preempted_set(in, job, false, st->now_ns);
 }
 
 static void count_runner(const struct sched_state *st, uint32_t job) {
@@ -107,7 +107,7 @@ static void count_runner(const struct sched_state *st, uint32_t job) {
     struct job *j = job_of(st, job);
     bool runs = classes_of(&st->classes, job) == CLASS_BEST && st->jobs[job].running > 0;
     if (runs && !st->jobs[job].left)
-        stand_enter(stand_of(st), job);
+        preempted_enter(preempted_of(st), job);
     else
         end_standing(st, job);
     if (runs == j->runs) return;
@@ -207,7 +207,8 @@ static bool is_held(const struct sched_state *st, const struct forecast_use *one
     for (uint32_t i = 0; i < c->high_count; i++) {
         const struct arrival *a = &job_of(st, c->high[i])->arrival;
         if (!is_foreseen(st, c->high[i]) || !collides(st, c->high[i], one)) continue;
-        if (holding_affords(&s->holding, a->next_ns + a->error_ns - st->now_ns)) return true;
+        if (hold_budget_affords(&s->hold_budget, a->next_ns + a->error_ns - st->now_ns))
+            return true;
     }
     return false;
 }
@@ -226,18 +227,18 @@ static uint64_t overdue_ns(const struct sched_state *st) {
 
 /* ---- the next operation --------------------------------------------------------------------- */
 
-static struct waiting_in waiting_of(const struct sched_state *st) {
+static struct candidate_queue_in waiting_of(const struct sched_state *st) {
     struct slack *s = st->own.policy;
-    return (struct waiting_in){&s->waiting, st->own.jobs, sizeof(struct job)};
+    return (struct candidate_queue_in){&s->waiting, st->own.jobs, sizeof(struct job)};
 }
 
-static void place(const struct sched_state *st, struct waiting_in in, uint32_t job) {
+static void place(const struct sched_state *st, struct candidate_queue_in in, uint32_t job) {
     const struct job *j = job_of(st, job);
     uint64_t turn = classes_turn(&st->classes, job);
-    waiting_take(in, job);
+    candidate_take(in, job);
     if (classes_of(&st->classes, job) == CLASS_HIGH) return;
     if (state_runnable(st, job, SCHED_MEMORY) != SCHED_NONE) {
-        waiting_copy(in, job, turn);
+        candidate_copy(in, job, turn);
         return;
     }
     uint32_t op = state_runnable(st, job, SCHED_KERNEL);
@@ -245,31 +246,31 @@ static void place(const struct sched_state *st, struct waiting_in in, uint32_t j
     const struct sched_op *o = &st->ops[op];
     struct forecast_use use = best_use(st, &o->kernel, state_expected_ns(st, o));
     if (j->stand.stands)
-        waiting_sleep(in, job, SCHED_NEVER, use); /* until it is resumed */
+        candidate_sleep(in, job, SCHED_NEVER, use); /* until it is resumed */
     else if (j->until_ns > st->now_ns + LEAD_NS)
-        waiting_sleep(in, job, j->until_ns, use);
+        candidate_sleep(in, job, j->until_ns, use);
     else
-        waiting_wake(in, job, turn, use);
+        candidate_wake(in, job, turn, use);
 }
 
 /* Places all marked jobs, and wakes those whose sleep is over. */
-static void settle(const struct sched_state *st, struct waiting_in in) {
+static void settle(const struct sched_state *st, struct candidate_queue_in in) {
     uint32_t job;
-    while ((job = waiting_marked(in)) != WAITING_NONE)
+    while ((job = candidate_marked(in)) != CANDIDATE_NONE)
         place(st, in, job);
-    while ((job = waiting_first_asleep(in.all)) != WAITING_NONE) {
-        struct waiting_job *w = waiting_job(in, job);
+    while ((job = candidate_first_asleep(in.all)) != CANDIDATE_NONE) {
+        struct candidate_job *w = candidate_job(in, job);
         if (w->key > st->now_ns + LEAD_NS) break;
-        waiting_take(in, job);
-        waiting_wake(in, job, classes_turn(&st->classes, job), w->use);
+        candidate_take(in, job);
+        candidate_wake(in, job, classes_turn(&st->classes, job), w->use);
     }
 }
 
 /* Marks a changed job for a new placement. A job that has left is removed at once, before its item
  * is freed. */
 static void mark(const struct sched_state *st, uint32_t job) {
-    struct waiting_in in = waiting_of(st);
-    waiting_mark(in, job);
+    struct candidate_queue_in in = waiting_of(st);
+    candidate_mark(in, job);
     if (st->jobs[job].left) settle(st, in);
 }
 
@@ -295,7 +296,8 @@ struct search {
     bool held;     /* result: a kernel was held back */
 };
 
-static bool is_wanted(const struct sched_state *st, struct search *f, const struct waiting_job *w) {
+static bool is_wanted(const struct sched_state *st, struct search *f,
+                      const struct candidate_job *w) {
     if (w->key >= f->turn || (f->beside && !fits(st, &w->use))) return false;
     bool held = f->foreseen && is_held(st, &w->use);
     f->held |= held;
@@ -304,13 +306,13 @@ static bool is_wanted(const struct sched_state *st, struct search *f, const stru
 
 /* Returns the first awake job by turn that meets the conditions. */
 static uint32_t first_awake(const struct sched_state *st, struct search *f) {
-    const struct waiting_in in = waiting_of(st);
+    const struct candidate_queue_in in = waiting_of(st);
     uint32_t best = SCHED_NONE;
-    uint64_t lists = f->slots < 0 ? 0 : waiting_lists(in.all, (uint32_t)f->slots);
+    uint64_t lists = f->slots < 0 ? 0 : candidate_lists(in.all, (uint32_t)f->slots);
     for (; lists; lists &= lists - 1) {
-        uint32_t job = waiting_kind(in.all, (uint32_t)__builtin_ctzll(lists));
-        for (; job != WAITING_NONE; job = waiting_next_kind(in, job)) {
-            const struct waiting_job *w = waiting_job(in, job);
+        uint32_t job = candidate_kind(in.all, (uint32_t)__builtin_ctzll(lists));
+        for (; job != CANDIDATE_NONE; job = candidate_next_kind(in, job)) {
+            const struct candidate_job *w = candidate_job(in, job);
             if (!is_wanted(st, f, w)) continue;
             best = job;
             f->turn = w->key;
@@ -326,19 +328,19 @@ static uint32_t first_alone(const struct sched_state *st, struct search *f) {
     uint64_t most_ns = st->classes.request_ns / 1000 * st->config->dur_threshold;
     if (s->runners == 0 || s->heads.wave_ns <= most_ns) return first_awake(st, f);
     if (s->runners > 1) return SCHED_NONE;
-    const struct waiting_job *w = waiting_job(waiting_of(st), s->runners_sum);
-    return w->place == WAITING_AWAKE && is_wanted(st, f, w) ? s->runners_sum : SCHED_NONE;
+    const struct candidate_job *w = candidate_job(waiting_of(st), s->runners_sum);
+    return w->place == CANDIDATE_AWAKE && is_wanted(st, f, w) ? s->runners_sum : SCHED_NONE;
 }
 
 /* The next kernel of a job whose turn is before `turn`. */
 static uint32_t next_kernel(const struct sched_state *st, uint64_t turn) {
     struct slack *s = st->own.policy;
     struct search f = {turn, .slots = INT32_MAX, .foreseen = overdue_ns(st) != SCHED_NEVER};
-    if (f.foreseen || s->holding.held) holding_settle(&s->holding, st->now_ns);
+    if (f.foreseen || s->hold_budget.held) hold_budget_settle(&s->hold_budget, st->now_ns);
     f.beside = busy(st);
     if (f.beside) f.slots = free_slots(st);
     uint32_t job = f.beside ? first_awake(st, &f) : first_alone(st, &f);
-    s->holding.held = job == SCHED_NONE && f.held;
+    s->hold_budget.held = job == SCHED_NONE && f.held;
     return job;
 }
 
@@ -347,7 +349,7 @@ static uint32_t next(const struct sched_state *st) {
     uint32_t first = st->classes.first[CLASS_BEST];
     if (st->classes.high_count) {
         settle(st, waiting_of(st));
-        first = waiting_first_copy(&s->waiting);
+        first = candidate_first_copy(&s->waiting);
         uint64_t turn = first == SCHED_NONE ? UINT64_MAX : classes_turn(&st->classes, first);
         uint32_t job = next_kernel(st, turn);
         if (job != SCHED_NONE) return state_runnable(st, job, SCHED_KERNEL);
@@ -387,7 +389,7 @@ static void look_at(const struct sched_state *st, uint32_t job) {
         stands = job_of(st, c->high[i])->came && is_in_the_way(st, job, c->high[i]);
     if (!stands) return;
     b->stand.left_ns = b->until_ns > st->now_ns ? b->until_ns - st->now_ns : 0;
-    stand_set(stand_of(st), job, true, st->now_ns);
+    preempted_set(preempted_of(st), job, true, st->now_ns);
     moved(st, job);
     mark(st, job);
 }
@@ -396,24 +398,24 @@ static void go_on(const struct sched_state *st, uint32_t job) {
     struct job *b = job_of(st, job);
     if (!b->stand.stands) return;
     b->until_ns = st->now_ns + b->stand.left_ns;
-    stand_set(stand_of(st), job, false, st->now_ns);
+    preempted_set(preempted_of(st), job, false, st->now_ns);
     moved(st, job);
     mark(st, job);
 }
 
 static void look_at_all(const struct sched_state *st) {
-    const struct stand_in in = stand_of(st);
+    const struct preempted_jobs_in in = preempted_of(st);
     const struct classes *c = &st->classes;
     bool over = in.all->count && st->now_ns >= in.all->until_ns;
     bool goes = over || !slice_ns(st) || !busy(st);
-    uint32_t i = STAND_NONE;
+    uint32_t i = PREEMPTED_NONE;
     if (!in.all->came && !(in.all->count && goes)) return;
-    while ((i = stand_next(in, i)) != STAND_NONE) {
+    while ((i = preempted_next(in, i)) != PREEMPTED_NONE) {
         if (goes)
             go_on(st, i);
         else
             look_at(st, i);
-        if (over) stand_job(in, i)->spared = true;
+        if (over) preempted_job(in, i)->spared = true;
     }
     for (uint32_t k = 0; k < c->high_count; k++)
         job_of(st, c->high[k])->came = false;
@@ -421,11 +423,12 @@ static void look_at_all(const struct sched_state *st) {
 }
 
 static uint32_t turned(const struct sched_state *st) {
-    const struct stand_in in = stand_of(st);
+    const struct preempted_jobs_in in = preempted_of(st);
     look_at_all(st);
     if (!in.all->look) return SCHED_NONE;
-    for (uint32_t i = stand_next(in, STAND_NONE); i != STAND_NONE; i = stand_next(in, i))
-        if (stand_job(in, i)->stands != st->jobs[i].still) return i;
+    for (uint32_t i = preempted_next(in, PREEMPTED_NONE); i != PREEMPTED_NONE;
+         i = preempted_next(in, i))
+        if (preempted_job(in, i)->stands != st->jobs[i].still) return i;
     in.all->look = false;
     return SCHED_NONE;
 }
@@ -443,13 +446,14 @@ static uint64_t wake(const struct sched_state *st) {
         uint64_t ns = j->sequence.since_ns + HOST_NS;
         if (between(st, j) && ns < at) at = ns;
     }
-    if (s->holding.held) {
+    if (s->hold_budget.held) {
         uint64_t ns = overdue_ns(st);
         if (ns < at) at = ns;
     }
     if (s->stand.count && s->stand.until_ns < at) at = s->stand.until_ns;
-    uint32_t asleep = waiting_first_asleep(&s->waiting);
-    uint64_t key = asleep == WAITING_NONE ? SCHED_NEVER : waiting_job(waiting_of(st), asleep)->key;
+    uint32_t asleep = candidate_first_asleep(&s->waiting);
+    uint64_t key =
+        asleep == CANDIDATE_NONE ? SCHED_NEVER : candidate_job(waiting_of(st), asleep)->key;
     return key != SCHED_NEVER && key - LEAD_NS < at ? key - LEAD_NS : at;
 }
 
@@ -488,8 +492,8 @@ static void charge(const struct sched_state *st, const struct forecast_use *one)
 /* Accounts for a best-effort kernel that was sent, usually the one with which its job was awake. */
 static void send(const struct sched_state *st, const struct sched_op *o) {
     struct job *j = job_of(st, o->job);
-    const struct waiting_job *w = &j->waiting;
-    if (w->place == WAITING_AWAKE && !w->marked) {
+    const struct candidate_job *w = &j->waiting;
+    if (w->place == CANDIDATE_AWAKE && !w->marked) {
         charge(st, &w->use);
     } else if (st->classes.high_count) {
         struct forecast_use one = best_use(st, &o->kernel, o->expected_ns);
@@ -558,16 +562,16 @@ static bool blocks(void *item, memory_visit *visit, void *arg) {
 /* An unmarked job is in the place that its state requires. */
 static const char *check_place(const struct sched_state *st, uint32_t job) {
     const struct classes *c = &st->classes;
-    const struct waiting_job *w = &job_of(st, job)->waiting;
+    const struct candidate_job *w = &job_of(st, job)->waiting;
     uint32_t following = classes_next(c, job);
     if (w->marked) return NULL;
     bool copy = state_runnable(st, job, SCHED_MEMORY) != SCHED_NONE;
     bool in = classes_of(c, job) == CLASS_BEST && classes_has(c, job);
-    if (copy != (w->place == WAITING_COPIES) && in)
+    if (copy != (w->place == CANDIDATE_COPIES) && in)
         return "slack: a memory operation is overlooked";
-    if (in != (w->place != WAITING_NOWHERE)) return "slack: a job waits that has nothing to run";
+    if (in != (w->place != CANDIDATE_NOWHERE)) return "slack: a job waits that has nothing to run";
     if (!in) return NULL;
-    if (w->place != WAITING_ASLEEP && w->key != classes_turn(c, job))
+    if (w->place != CANDIDATE_ASLEEP && w->key != classes_turn(c, job))
         return "slack: a job waits at another place than its turn";
     return following == c->first[CLASS_BEST] || classes_turn(c, job) < classes_turn(c, following)
                ? NULL
@@ -592,8 +596,8 @@ static const char *check(const struct sched_state *st) {
     if (sum.wave_ns != s->heads.wave_ns || sum.slots != s->heads.slots ||
         sum.compute != s->heads.compute || sum.memory != s->heads.memory || runners != s->runners)
         return "slack: what best-effort jobs take of the device was miscounted";
-    const char *broken = stand_check(stand_of(st), st->jobs_cap);
-    return broken ? broken : waiting_check(waiting_of(st), st->jobs_cap);
+    const char *broken = preempted_check(preempted_of(st), st->jobs_cap);
+    return broken ? broken : candidate_check(waiting_of(st), st->jobs_cap);
 }
 
 const struct policy pol_slack = {

@@ -4,8 +4,8 @@
  * waits for ADMIT, and offers the operations of an iteration (one operation or a sequence of
  * kernels): SUBMITTED, RUN, DONE, and at the end BOUNDARY. The next iteration begins in the same
  * step or when it is wanted; after the last the job sends LEFT. Boundaries are passed as in the
- * worker (daemon/sched/passage.h), as if the program marked the end of each iteration. A job with
- * unknown P and E asks for them once admitted, and leaves if they are denied.
+ * worker (daemon/sched/iteration_gate.h), as if the program marked the end of each iteration. A job
+ * with unknown P and E asks for them once admitted, and leaves if they are denied.
  *
  * The run carries out a worker's part in the order of the actions: copies (SPILL, RESTORE,
  * SWAP_OUT, SWAP_IN) follow one another on the link, and an operation submitted after a copy begins

@@ -76,7 +76,7 @@ static uint64_t gap_of(const struct sim *s, uint32_t job) {
 /* ---- boundaries ------------------------------------------------------------------------------ */
 
 static void pass(struct sim *s, uint32_t job) {
-    if (passage_pass(&s->jobs[job].passage) && s->specs[job].unknown) {
+    if (iteration_gate_pass(&s->jobs[job].iteration_gate) && s->specs[job].unknown) {
         s->specs[job].unknown = false;
         say(s, SCHED_MEASURED, job)->need = need_of(s, job);
     }
@@ -87,12 +87,12 @@ static void pass(struct sim *s, uint32_t job) {
  * else looks again when its waiting time is over. */
 static void look(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
-    if (!passage_over(&j->passage)) return;
-    if (!passage_waits(&j->passage, s->now_ns)) {
+    if (!iteration_gate_over(&j->iteration_gate)) return;
+    if (!iteration_gate_waits(&j->iteration_gate, s->now_ns)) {
         pass(s, job);
     } else if (!j->waits) {
         j->waits = true;
-        timers_add(&s->moments, j->passage.begun_ns + PASSAGE_MOMENT_NS, job);
+        timers_add(&s->moments, j->iteration_gate.begun_ns + ITERATION_GATE_MOMENT_NS, job);
     }
 }
 
@@ -121,7 +121,7 @@ static void end_arrivals(struct sim *s) {
 
 /* The job's client launches the next operation. */
 static void launch(struct sim *s, uint32_t job) {
-    passage_send(&s->jobs[job].passage);
+    iteration_gate_send(&s->jobs[job].iteration_gate);
     look(s, job);
 }
 
@@ -129,7 +129,7 @@ static void submit(struct sim *s, uint32_t job) {
     struct sim_job *j = &s->jobs[job];
     struct sched_event *e = say(s, SCHED_SUBMITTED, job);
     e->submitted.op = (uint64_t)j->iteration * j->most_ops + j->offered;
-    e->submitted.iteration = j->passage.reading;
+    e->submitted.iteration = j->iteration_gate.reading;
     e->submitted.kernel.class = SCHED_CLASS_COPY;
     if (s->w->jobs[job].kernels) {
         const struct workload_sequence *q = &s->w->sequences[j->sequence];
@@ -220,7 +220,7 @@ static bool end_operation(struct sim *s, uint32_t job) {
     s->r->jobs[job].busy_ns += e->done.busy_ns;
     s->r->busy_ns += (double)e->done.busy_ns;
     s->r->operations++;
-    (void)passage_end(&j->passage, j->passage.reading);
+    (void)iteration_gate_end(&j->iteration_gate, j->iteration_gate.reading);
     j->ended++;
     if (j->ended == j->handed) memcheck_stopped(&s->mem, j->lane);
     if (j->ended == j->ops) return true;
@@ -278,7 +278,7 @@ static void leave(struct sim *s, uint32_t job) {
  * boundary, because as in a worker no iteration follows. */
 static void turn_to_next(struct sim *s, uint32_t job) {
     if (is_over(s, job)) return;
-    if (s->w->jobs[job].boundaries) passage_begin(&s->jobs[job].passage, s->now_ns);
+    if (s->w->jobs[job].boundaries) iteration_gate_begin(&s->jobs[job].iteration_gate, s->now_ns);
     plan_iteration(s, job, false);
     plan_launch(s, job);
     if (launches_now(s, job))

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "daemon/sched/passage.h"
+#include "daemon/sched/iteration_gate.h"
 #include "daemon/sim/base/timers.h"
 #include "daemon/sim/device/device.h"
 #include "daemon/sim/run/memcheck.h"
@@ -33,7 +33,7 @@ struct sim_job {
     /* Operations offered to the scheduler, submitted to the device, ended. */
     uint32_t offered, handed, ended;
     uint32_t lane, level;
-    struct passage passage; /* boundaries of iterations */
+    struct iteration_gate iteration_gate; /* boundaries of iterations */
     uint8_t state;
     bool asks;
     bool waits; /* in `moments` */

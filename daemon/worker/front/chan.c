@@ -14,7 +14,7 @@
 #include "daemon/worker/front/nested_graph.h"
 #include "daemon/worker/operations/progress.h"
 #include "daemon/worker/page/reply.h"
-#include "daemon/worker/replay/book.h"
+#include "daemon/worker/replay/log_append.h"
 #include "daemon/worker/replay/log_replay.h"
 #include "daemon/worker/scheduling/sched_link.h"
 #include "proto/wire/record.h"
@@ -47,10 +47,10 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
 /* Logs a record before it is carried out, for the client's recovery. A graph's records can be read
  * again, so only those about live blocks are logged. */
 static void book(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
-    if (c->recovery_state.savepoint.header) book_savepoint(c, rec->op);
+    if (c->recovery_state.savepoint.header) log_append_savepoint(c, rec->op);
     if (c->replay.active) return;
     if (!graph || rec->op == WIRE_MEM_USE || rec->op == WIRE_MEM_DROP)
-        book_record(c, rec, bytes, graph);
+        log_append_record(c, rec, bytes, graph);
 }
 
 /* Reads the next record: first from a launched graph, then from an earlier worker's log, then from

@@ -309,7 +309,7 @@ static int run_settle(struct exec *x, const void *rec) {
     struct op *op = new_op(x, WIRE_GRAPH_SETTLE, 0);
     if (!op) return ERR_PROTOCOL;
     struct environment *e = op->environment = x->c->graphs.replay->environment;
-    if (e) device_launch_note(e, x->c->boundary.passage.reading);
+    if (e) device_launch_note(e, x->c->boundary.iteration_gate.reading);
     return push_op(x, op);
 }
 

@@ -7,12 +7,12 @@
 #include "common/err.h"
 #include "common/text/failure.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/replay/book.h"
+#include "daemon/worker/replay/log_append.h"
 
 int graph_record_data(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_graph_data *d = rec;
     int err = graph_data(&c->graphs, d, why, why_bytes);
-    if (!err && graph_has_bodies(&c->graphs, d->graph)) book_bodies(c);
+    if (!err && graph_has_bodies(&c->graphs, d->graph)) log_append_bodies(c);
     return err;
 }
 
@@ -24,7 +24,7 @@ static int open_environment(struct client *c, uint32_t lane, uint64_t handle, ch
     if (!s) return failure(ERR_PROTOCOL, why, why_bytes, "stream %u does not exist", lane);
     struct environment *e = device_launch_open(&c->launching, s, handle, c->streams.pushed);
     if (!e) return failure(ERR_PROTOCOL, why, why_bytes, "out of memory for a graph's launch");
-    device_launch_note(e, c->boundary.passage.reading);
+    device_launch_note(e, c->boundary.iteration_gate.reading);
     c->graphs.replay->environment = e;
     return 0;
 }

@@ -18,7 +18,7 @@
 #include "daemon/worker/faults/fault.h"
 #include "daemon/worker/operations/client_end.h"
 #include "daemon/worker/page/reply.h"
-#include "daemon/worker/replay/book.h"
+#include "daemon/worker/replay/log_append.h"
 #include "daemon/worker/replay/log_replay.h"
 #include "daemon/worker/requests/deferred_request.h"
 #include "daemon/worker/requests/memory_grant.h"
@@ -82,7 +82,7 @@ static void refuse_load(struct client *c, const struct wire_module_load *m, int 
                         const char *text) {
     if (!text[0]) text = err_text(err);
     show_why(c, m, text);
-    book_refused(c);
+    log_append_refused(c);
     log_warn("module", "job=%u name=\"%s\" module=%u bytes=%" PRIu64 " error=%s text=\"%s\"",
              c->job_id, c->name, m->module, m->image_bytes, err_name(err), text);
     reply_status(&c->com, &m->rec, err);
@@ -166,7 +166,7 @@ static int keep_variables(struct client *c, const struct module *m) {
 }
 
 static void say_loaded(struct client *c, struct loading *l) {
-    book_module(c, &l->made);
+    log_append_module(c, &l->made);
     recovery_ask(&c->recovery_state, l->ops, c->space);
     reply_module(c, l);
 }
@@ -206,7 +206,7 @@ int module_load_begin(struct client *c, const void *rec, char *why, size_t why_b
         refuse_load(c, m, err ? err : -ENOMEM, "");
         return 0;
     }
-    l->kept = book_image(c);
+    l->kept = log_append_image(c);
     l->image = log_replay_has_image(c) ? NULL : image;
     l->made = (struct module){.ops = l->ops, .id = m->module, .image_bytes = m->image_bytes};
     begin(l, read_image, finish_load, m->image_bytes);
@@ -279,7 +279,7 @@ static void reply_func(struct client *c, const struct wire_func_get *g,
 /* Answers with the reason as text. */
 static void refuse_func(struct client *c, const struct wire_func_get *g, int err,
                         const char *text) {
-    book_refused(c);
+    log_append_refused(c);
     if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may not exist */
         log_warn("module", "job=%u name=\"%s\" kernel=%.300s error=%s text=\"%s\"", c->job_id,
                  c->name, (const char *)(g + 1), err_name(err), text);

@@ -14,15 +14,16 @@
 #include <stdint.h>
 
 #include "common/list.h"
-#include "daemon/sched/passage.h"
+#include "daemon/sched/iteration_gate.h"
 #include "daemon/worker/iteration/iteration.h"
 #include "daemon/worker/stream/op.h"
 
 struct boundary {
     struct iteration *detector;
-    struct passage passage; /* the iterations of operations accepted and not complete */
-    uint64_t earlier;       /* boundaries that an earlier worker published to the client */
-    struct list link;       /* worker.boundaries.passing */
+    struct iteration_gate
+        iteration_gate; /* the iterations of operations accepted and not complete */
+    uint64_t earlier;   /* boundaries that an earlier worker published to the client */
+    struct list link;   /* worker.boundaries.passing */
     struct op *held; /* the operation that would begin a third iteration; NULL when a mark would */
     bool holds;      /* an operation or a mark is held: the ring is not read */
     /* the time of the hold, and the operations complete by then */
@@ -50,13 +51,13 @@ static inline void boundary_ready(struct boundary *b, struct list *passing) {
 }
 
 static inline void boundary_pushed(struct boundary *b, struct op *op, struct list *passing) {
-    op->iteration = passage_send(&b->passage);
+    op->iteration = iteration_gate_send(&b->iteration_gate);
     if (b->early) boundary_ready(b, passing);
 }
 
 static inline void boundary_completed(struct boundary *b, uint32_t iteration,
                                       struct list *passing) {
-    if (passage_end(&b->passage, iteration)) boundary_ready(b, passing);
+    if (iteration_gate_end(&b->iteration_gate, iteration)) boundary_ready(b, passing);
 }
 
 #endif

@@ -15,8 +15,8 @@
 /* Makes fingerprints of launches that compute nothing differ from those of computed launches. */
 #define LAUNCH_PROFILE_NULL 0x6e756c6c6e756c6cull
 
-const struct sched_kernel profiling_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
-const struct sched_kernel profiling_copy = {.class = SCHED_CLASS_COPY};
+const struct sched_kernel launch_profile_unknown = {.sms = KERNEL_PROFILE_SMS_MAX};
+const struct sched_kernel launch_profile_copy = {.class = SCHED_CLASS_COPY};
 
 int launch_profile_create(struct kernels **out, const struct dev_info *info, uint64_t seed) {
     struct kernels_config config = {.peak = {info->insts_s, info->bytes_s}, .seed = seed};

@@ -33,11 +33,11 @@ static inline void launch_profile_launch(struct kernels *k, struct op *op, struc
 }
 /* Profiles for a kernel that did not fit into the table (the largest size, unknown class), and for
  * copies. */
-extern const struct sched_kernel profiling_unknown, profiling_copy;
+extern const struct sched_kernel launch_profile_unknown, launch_profile_copy;
 /* The operation's profile for the scheduler. */
 static inline const struct sched_kernel *launch_profile_sched(const struct op *op) {
-    if (op->kind != WIRE_LAUNCH) return &profiling_copy;
-    return op->launch.kernel ? &op->launch.kernel->sched : &profiling_unknown;
+    if (op->kind != WIRE_LAUNCH) return &launch_profile_copy;
+    return op->launch.kernel ? &op->launch.kernel->sched : &launch_profile_unknown;
 }
 /* True when this launch should be timed although timing costs something: a kernel's first launches,
  * and some later ones. */

@@ -26,11 +26,11 @@ static void begin_pass(struct client *c, uint64_t begun_ns) {
     struct boundary *b = &c->boundary;
     struct wire_completion *page = c->com.page;
     lifetime_mark(&c->lifetime);
-    passage_begin(&b->passage, begun_ns);
+    iteration_gate_begin(&b->iteration_gate, begun_ns);
     atom_store_relaxed(&page->boundary_uses, c->lifetime.uses);
     atom_store_relaxed(&page->boundary_filled, c->lifetime.filled_uses);
-    atom_store_release(&page->boundaries, b->earlier + b->passage.reading);
-    if (passage_over(&b->passage)) boundary_ready(b, &c->worker->boundaries.passing);
+    atom_store_release(&page->boundaries, b->earlier + b->iteration_gate.reading);
+    if (iteration_gate_over(&b->iteration_gate)) boundary_ready(b, &c->worker->boundaries.passing);
 }
 
 static bool is_transfer(const struct op *op) {
@@ -73,7 +73,7 @@ int iteration_boundary_launch(struct client *c, struct stream *s, struct op *op,
     struct boundary *b = &c->boundary;
     if (iteration_launch(b->detector, fingerprint, c->lifetime.live_bytes, c->worker->now_ns) &&
         !is_open(c)) {
-        if (b->passage.reading != b->passage.current) {
+        if (b->iteration_gate.reading != b->iteration_gate.current) {
             op->stream = s;
             hold_op(c, op);
             return 0;
@@ -96,7 +96,7 @@ int iteration_boundary_transfer(struct client *c, struct stream *s, struct op *o
     if (iteration_transfer(b->detector, transfer_fingerprint(op, to_host, bytes), to_host,
                            c->lifetime.live_bytes, c->worker->now_ns) &&
         !is_open(c)) {
-        if (b->passage.reading != b->passage.current) {
+        if (b->iteration_gate.reading != b->iteration_gate.current) {
             op->stream = s;
             b->held_addr = addr;
             b->held_bytes = bytes;
@@ -126,9 +126,9 @@ void iteration_boundary_idle(struct client *c) {
 /* A mark counts only after an operation, so that a flood of marks costs nothing. */
 void iteration_boundary_mark(struct client *c) {
     struct boundary *b = &c->boundary;
-    if (!iteration_mark(b->detector, c->worker->now_ns) || !b->passage.sent) return;
+    if (!iteration_mark(b->detector, c->worker->now_ns) || !b->iteration_gate.sent) return;
     if (is_open(c)) return;
-    if (b->passage.reading != b->passage.current)
+    if (b->iteration_gate.reading != b->iteration_gate.current)
         hold_op(c, NULL);
     else
         begin_pass(c, c->worker->now_ns);
@@ -184,12 +184,13 @@ static void set_early(struct client *c, bool early) {
 
 static void look_on(struct client *c) {
     struct boundary *b = &c->boundary;
-    bool over = !client_dead(c) && passage_over(&b->passage);
-    set_early(c, over && !boundary_holds(b) && passage_waits(&b->passage, c->worker->now_ns));
+    bool over = !client_dead(c) && iteration_gate_over(&b->iteration_gate);
+    set_early(c, over && !boundary_holds(b) &&
+                     iteration_gate_waits(&b->iteration_gate, c->worker->now_ns));
     if (!over || b->early || savepoint_writer_begins(c) || keeps_on(c)) return;
     c->stranded = false;
     stats_add(&c->com.page->stats.survivors, lifetime_settle(&c->lifetime, keep_block, c));
-    if (passage_pass(&b->passage) && !c->credit.known) memory_grant_word(c);
+    if (iteration_gate_pass(&b->iteration_gate) && !c->credit.known) memory_grant_word(c);
     credit_iteration(&c->credit, c->memory);
     sched_link_boundary(c); /* after the reservation: the lane shrinks at this boundary */
     if (!boundary_holds(b)) return;
@@ -225,12 +226,13 @@ static bool is_stuck(const struct client *c) {
 static void end_idle(struct client *c) {
     struct boundary *b = &c->boundary;
     set_waiting(c, iteration_waits(b->detector));
-    if (!b->waiting || client_dead(c) || is_open(c) || b->passage.reading != b->passage.current)
+    if (!b->waiting || client_dead(c) || is_open(c) ||
+        b->iteration_gate.reading != b->iteration_gate.current)
         return;
-    if (c->streams.completed != c->streams.pushed || !b->passage.sent) return;
+    if (c->streams.completed != c->streams.pushed || !b->iteration_gate.sent) return;
     if (!iteration_end(b->detector, c->worker->now_ns)) return;
     /* adds no further moment for the next iteration */
-    begin_pass(c, c->worker->now_ns - PASSAGE_MOMENT_NS);
+    begin_pass(c, c->worker->now_ns - ITERATION_GATE_MOMENT_NS);
     set_waiting(c, false);
 }
 
@@ -247,7 +249,7 @@ void iteration_boundary_relent(struct worker *w) {
             c->boundary.held_ns = w->now_ns;
         } else if (is_stuck(c)) {
             log_info("client", "job=%u name=\"%s\" iteration=%u does not end: read on", c->job_id,
-                     c->name, c->boundary.passage.current);
+                     c->name, c->boundary.iteration_gate.current);
             release_ops(c);
         }
     }

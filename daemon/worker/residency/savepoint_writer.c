@@ -31,7 +31,7 @@ static bool has_memory(const struct client *c) {
  * needed. */
 static bool is_due(const struct client *c) {
     const struct savepoint *k = &c->recovery_state.savepoint;
-    if (c->boundary.passage.current < k->settles) return false;
+    if (c->boundary.iteration_gate.current < k->settles) return false;
     return savepoint_possible(k) && recovery_is_complete(&c->recovery_state) && c->memory &&
            has_memory(c) && c->worker->now_ns >= (savepoint_whole(k) ? k->due_ns : k->soonest_ns) &&
            !c->inflight && !c->replay.active && !worker_lost(c->worker);

@@ -7,7 +7,7 @@
 
 #include "daemon/sched/policy/arrival.h"
 #include "daemon/sched/policy/forecast.h"
-#include "daemon/sched/policy/holding.h"
+#include "daemon/sched/policy/hold_budget.h"
 
 #define LEAD_NS 10000u /* a stream has its next kernel this long before it runs dry */
 #define HOST_NS 50000u /* longest time between two launches of a host that does not wait */
@@ -30,10 +30,9 @@ struct job {
 };
 
 struct slack {
-    /* resources of the best-effort jobs' current kernels together; queued kernels use nothing
-     * yet */
-    struct forecast_use heads;
-    struct holding holding;
+    struct forecast_use heads; /* the kernels that best-effort jobs are at, together: those queued
+                                  behind take nothing yet */
+    struct hold_budget hold_budget;
 };
 
 static struct job *job_of(const struct sched_state *st, uint32_t job) {
@@ -134,7 +133,7 @@ static bool is_held(const struct sched_state *st, uint32_t op) {
         if (left.wave_ns > left.ns) left.wave_ns = left.ns;
         uint64_t most = state_request_ns(&st->jobs[c->high[i]]) / 1000 * st->config->slack;
         if (forecast_delay_of_next(&j->sequence, &left, &s->heads, st->config->lookahead) > most &&
-            holding_affords(&s->holding, a->next_ns + a->error_ns - st->now_ns))
+            hold_budget_affords(&s->hold_budget, a->next_ns + a->error_ns - st->now_ns))
             return true;
     }
     return false;
@@ -156,7 +155,7 @@ static uint32_t next(const struct sched_state *st) {
     const struct classes *c = &st->classes;
     uint32_t first = c->first[CLASS_BEST], job = first;
     bool held = false;
-    if (any_foreseen(st) || s->holding.held) holding_settle(&s->holding, st->now_ns);
+    if (any_foreseen(st) || s->hold_budget.held) hold_budget_settle(&s->hold_budget, st->now_ns);
     do {
         uint32_t op = state_runnable(st, job, SCHED_MEMORY);
         if (op != SCHED_NONE) return op;
@@ -166,7 +165,7 @@ static uint32_t next(const struct sched_state *st) {
         held |= waits;
         job = classes_next(c, job);
     } while (job != first);
-    s->holding.held = held;
+    s->hold_budget.held = held;
     return SCHED_NONE;
 }
 
@@ -183,7 +182,7 @@ static uint64_t wake(const struct sched_state *st) {
         uint64_t ns = j->sequence.since_ns + HOST_NS;
         if (between(st, j) && ns < at) at = ns;
     }
-    for (uint32_t i = 0; i < c->high_count && s->holding.held; i++) {
+    for (uint32_t i = 0; i < c->high_count && s->hold_budget.held; i++) {
         const struct arrival *a = &job_of(st, c->high[i])->arrival;
         if (is_foreseen(st, c->high[i]) && a->next_ns + a->error_ns < at)
             at = a->next_ns + a->error_ns;

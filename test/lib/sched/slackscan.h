@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slack policy as it was before it had queues of its own (daemon/sched/policy/waiting.h): a
- * model for the tests of those queues.
+ * slack as it was before it had queues of its own (daemon/sched/policy/candidate_queue.h): the
+ * model beside which those are tested.
  */
 #ifndef TEST_LIB_SLACKSCAN_H
 #define TEST_LIB_SLACKSCAN_H

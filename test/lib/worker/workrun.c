@@ -210,9 +210,10 @@ static uint64_t next_time(const struct run *r) {
         if (p->doing != GONE && p->doing != WAITING) at = earlier(at, p->wake_ns);
         at = earlier(at, p->end_ns);
         if (c && c->boundary.early)
-            at = earlier(at, c->boundary.passage.begun_ns + PASSAGE_MOMENT_NS - r->begin_ns);
-        if (c && c->boundary.waiting && p->done_ns + PASSAGE_MOMENT_NS > r->now_ns)
-            at = earlier(at, p->done_ns + PASSAGE_MOMENT_NS);
+            at = earlier(at, c->boundary.iteration_gate.begun_ns + ITERATION_GATE_MOMENT_NS -
+                                 r->begin_ns);
+        if (c && c->boundary.waiting && p->done_ns + ITERATION_GATE_MOMENT_NS > r->now_ns)
+            at = earlier(at, p->done_ns + ITERATION_GATE_MOMENT_NS);
     }
     return at;
 }

@@ -12,7 +12,7 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 #include "daemon/sched/core/view.h"
-#include "daemon/worker/front/show.h"
+#include "daemon/worker/front/scheduler_view.h"
 #include "daemon/worker/link/board.h"
 #include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
@@ -45,7 +45,7 @@ static void answer(struct wirebench *b, struct wire_worker_msg *msg) {
 static void look(struct wirebench *b) {
     wirebench_run(b);
     b->worker->now_ns = fdutil_now_ns();
-    show_update(b->worker, true);
+    scheduler_view_update(b->worker, true);
 }
 
 Test(board, the_broker_gets_it_read_only_with_the_first_message) {

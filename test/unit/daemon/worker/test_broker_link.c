@@ -3,7 +3,7 @@
  * The worker's end of the socket to its broker: an end of the broker is no error, whatever it left
  * unread; what is no message is one.
  */
-#include "daemon/worker/front/order.h"
+#include "daemon/worker/front/broker_order.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -38,14 +38,14 @@ static void logged_by(struct wirebench *b, void (*body)(struct wirebench *)) {
 }
 
 static void listen_once(struct wirebench *b) {
-    order_read(b->worker);
+    broker_order_read(b->worker);
 }
 
 /* Its socket's end is a reset then. */
 static void broker_ends_with_beats_unread(struct wirebench *b) {
     broker_link_beat(&b->worker->link);
     fdutil_close(&b->sock);
-    order_read(b->worker);
+    broker_order_read(b->worker);
 }
 
 /* What is said next is told of the reset before anything else is. */

@@ -15,7 +15,7 @@
 #include "common/atomics.h"
 #include "common/fdutil.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/front/show.h"
+#include "daemon/worker/front/scheduler_view.h"
 #include "proto/cuda/cuda_abi.h"
 #include "test/lib/patience.h"
 #include "test/lib/worker/wireclient.h"
@@ -94,7 +94,7 @@ Test(core_device, a_job_runs_without_any_interface) {
     const struct dev_ops ops = ops_core();
     struct wirebench *b = bench_on(&ops);
     expect_job(b, "the core alone");
-    show_update(b->worker, true);
+    scheduler_view_update(b->worker, true);
     cr_expect_eq(b->worker->board.page->whole, 1, "it has no shares");
     wirebench_stop(b);
 }

@@ -16,7 +16,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/device/device_textures.h"
-#include "daemon/worker/front/order.h"
+#include "daemon/worker/front/broker_order.h"
 #include "proto/cuda/array_layout.h"
 #include "proto/cuda/cuda_abi.h"
 #include "proto/wire/record.h"

@@ -11,7 +11,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/front/order.h"
+#include "daemon/worker/front/broker_order.h"
 #include "daemon/worker/loop.h"
 #include "test/lib/worker/mortaldev.h"
 #include "test/lib/worker/wireclient.h"
@@ -217,7 +217,7 @@ Test(lost, who_comes_then_is_not_refused) {
     mortaldev_end(ERR_ILLEGAL_ADDRESS);
     /* Without its descriptors it could not be served either way. */
     cr_assert_eq(fdutil_send(b->sock, &msg, sizeof(msg), NULL, 0), 0);
-    order_read(b->worker);
+    broker_order_read(b->worker);
     wirebench_run(b);
     cr_expect(b->worker->link.over);
     loop_leave(b->worker);

@@ -544,7 +544,7 @@ Test(going_back, iterations_are_those_that_were) {
     launch(HOLDS, APPLY, 0, 1);
     go_back_within(HOLDS);
     cr_expect_eq(given, 900);
-    cr_expect_eq(succession_client(&r)->boundary.passage.passed, 0);
+    cr_expect_eq(succession_client(&r)->boundary.iteration_gate.passed, 0);
     cr_expect_eq(atomic_load(&r.c->com->boundaries), boundaries);
     ends_with(before * 3 + 1);
 }

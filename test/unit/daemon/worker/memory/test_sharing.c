@@ -16,7 +16,7 @@
 #include "common/fdutil.h"
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/client.h"
-#include "daemon/worker/front/show.h"
+#include "daemon/worker/front/scheduler_view.h"
 #include "daemon/worker/loop.h"
 #include "daemon/worker/memory/memory.h"
 #include "daemon/worker/memory/memory_check.h"
@@ -423,7 +423,7 @@ static void let_go(int fd) {
 
 /* Which is what people are shown. */
 static uint64_t alone(void) {
-    show_update(bench->worker, true);
+    scheduler_view_update(bench->worker, true);
     cr_expect_eq(bench->worker->board.page->kept_bytes, bench->worker->shared.segments.alone_bytes);
     return bench->worker->shared.segments.alone_bytes / PAGE;
 }
@@ -480,7 +480,7 @@ Test(sharing, what_descriptors_keep_is_shown_when_its_maker_is_gone) {
     for (int i = 0; i < 100000 && client_find(bench->worker, a->job_id); i++) {
         bench->worker->loop.tick_ns = 0;
         loop_once(bench->worker);
-        show_update(bench->worker, true);
+        scheduler_view_update(bench->worker, true);
     }
     cr_assert_null(client_find(bench->worker, a->job_id));
     cr_expect_eq(alone(), 12);

@@ -3,23 +3,23 @@
  * Pairing heaps (M. L. Fredman and others, "The pairing heap", Algorithmica 1, 1986), and lists of
  * the heaps of AWAKE.
  */
-#include "daemon/sched/policy/waiting.h"
+#include "daemon/sched/policy/candidate_queue.h"
 
-static struct waiting_job *at(struct waiting_in in, uint32_t link) {
-    return waiting_job(in, link - 1);
+static struct candidate_job *at(struct candidate_queue_in in, uint32_t link) {
+    return candidate_job(in, link - 1);
 }
 
 /* ---- heaps ----------------------------------------------------------------------------------- */
 
 /* Joins two roots. */
-static uint32_t meld(struct waiting_in in, uint32_t a, uint32_t b) {
+static uint32_t meld(struct candidate_queue_in in, uint32_t a, uint32_t b) {
     if (!a || !b) return a ? a : b;
     if (at(in, b)->key < at(in, a)->key) {
         uint32_t swap = a;
         a = b;
         b = swap;
     }
-    struct waiting_job *parent = at(in, a), *child = at(in, b);
+    struct candidate_job *parent = at(in, a), *child = at(in, b);
     child->next = parent->child;
     if (child->next) at(in, child->next)->prev = b;
     child->prev = a;
@@ -28,7 +28,7 @@ static uint32_t meld(struct waiting_in in, uint32_t a, uint32_t b) {
 }
 
 /* Joins siblings into one root: in pairs from the left, then these from the right. */
-static uint32_t meld_siblings(struct waiting_in in, uint32_t first) {
+static uint32_t meld_siblings(struct candidate_queue_in in, uint32_t first) {
     uint32_t pairs = 0, root = 0;
     while (first) {
         uint32_t a = first, b = at(in, a)->next, rest = b ? at(in, b)->next : 0;
@@ -49,8 +49,8 @@ static uint32_t meld_siblings(struct waiting_in in, uint32_t first) {
 }
 
 /* Replaces a job that is no root by its subtree `below` among its siblings. */
-static void take_below(struct waiting_in in, uint32_t link, uint32_t below) {
-    struct waiting_job *j = at(in, link), *prev = at(in, j->prev);
+static void take_below(struct candidate_queue_in in, uint32_t link, uint32_t below) {
+    struct candidate_job *j = at(in, link), *prev = at(in, j->prev);
     uint32_t instead = below ? below : j->next;
     if (prev->child == link)
         prev->child = instead;
@@ -66,8 +66,8 @@ static void take_below(struct waiting_in in, uint32_t link, uint32_t below) {
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
 static uint32_t list_of(const struct forecast_use *use) {
-    uint32_t list = use->slots / WAITING_LIST_SLOTS;
-    return list < WAITING_LISTS ? list : WAITING_LISTS - 1;
+    uint32_t list = use->slots / CANDIDATE_LIST_SLOTS;
+    return list < CANDIDATE_LISTS ? list : CANDIDATE_LISTS - 1;
 }
 
 static bool is_same(const struct forecast_use *a, const struct forecast_use *b) {
@@ -75,14 +75,14 @@ static bool is_same(const struct forecast_use *a, const struct forecast_use *b) 
            a->compute == b->compute && a->memory == b->memory;
 }
 
-static uint32_t find_kind(struct waiting_in in, const struct forecast_use *use) {
+static uint32_t find_kind(struct candidate_queue_in in, const struct forecast_use *use) {
     uint32_t root = in.all->kinds[list_of(use)];
     while (root && !is_same(&at(in, root)->use, use))
         root = at(in, root)->next_kind;
     return root;
 }
 
-static void list_kind(struct waiting_in in, uint32_t root) {
+static void list_kind(struct candidate_queue_in in, uint32_t root) {
     uint32_t list = list_of(&at(in, root)->use), *first = &in.all->kinds[list];
     at(in, root)->next_kind = *first;
     at(in, root)->prev_kind = 0;
@@ -92,8 +92,8 @@ static void list_kind(struct waiting_in in, uint32_t root) {
 }
 
 /* Puts `root` (0: none) into the list in place of `old`, the first job of its kind. */
-static void replace_kind(struct waiting_in in, uint32_t old, uint32_t root) {
-    struct waiting_job *was = at(in, old);
+static void replace_kind(struct candidate_queue_in in, uint32_t old, uint32_t root) {
+    struct candidate_job *was = at(in, old);
     uint32_t list = list_of(&was->use), prev = was->prev_kind, next = was->next_kind;
     uint32_t instead = root ? root : next;
     if (prev)
@@ -111,60 +111,62 @@ static void replace_kind(struct waiting_in in, uint32_t old, uint32_t root) {
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-void waiting_mark(struct waiting_in in, uint32_t job) {
-    struct waiting_job *j = waiting_job(in, job);
+void candidate_mark(struct candidate_queue_in in, uint32_t job) {
+    struct candidate_job *j = candidate_job(in, job);
     if (j->marked) return;
     j->marked = true;
     j->next_marked = in.all->marked;
     in.all->marked = job + 1;
 }
 
-uint32_t waiting_marked(struct waiting_in in) {
+uint32_t candidate_marked(struct candidate_queue_in in) {
     uint32_t link = in.all->marked;
-    if (!link) return WAITING_NONE;
-    struct waiting_job *j = at(in, link);
+    if (!link) return CANDIDATE_NONE;
+    struct candidate_job *j = at(in, link);
     in.all->marked = j->next_marked;
     j->next_marked = 0;
     j->marked = false;
     return link - 1;
 }
 
-void waiting_take(struct waiting_in in, uint32_t job) {
-    struct waiting_job *j = waiting_job(in, job);
-    if (j->place == WAITING_NOWHERE) return;
+void candidate_take(struct candidate_queue_in in, uint32_t job) {
+    struct candidate_job *j = candidate_job(in, job);
+    if (j->place == CANDIDATE_NOWHERE) return;
     uint32_t link = job + 1, below = meld_siblings(in, j->child);
     if (j->prev)
         take_below(in, link, below);
-    else if (j->place == WAITING_COPIES)
+    else if (j->place == CANDIDATE_COPIES)
         in.all->copies = below;
-    else if (j->place == WAITING_ASLEEP)
+    else if (j->place == CANDIDATE_ASLEEP)
         in.all->asleep = below;
     else
         replace_kind(in, link, below);
-    in.all->awake -= j->place == WAITING_AWAKE;
+    in.all->awake -= j->place == CANDIDATE_AWAKE;
     j->child = j->next = j->prev = 0;
-    j->place = WAITING_NOWHERE;
+    j->place = CANDIDATE_NOWHERE;
 }
 
-void waiting_copy(struct waiting_in in, uint32_t job, uint64_t turn) {
-    struct waiting_job *j = waiting_job(in, job);
-    j->place = WAITING_COPIES;
+void candidate_copy(struct candidate_queue_in in, uint32_t job, uint64_t turn) {
+    struct candidate_job *j = candidate_job(in, job);
+    j->place = CANDIDATE_COPIES;
     j->key = turn;
     in.all->copies = meld(in, in.all->copies, job + 1);
 }
 
-void waiting_sleep(struct waiting_in in, uint32_t job, uint64_t until_ns, struct forecast_use use) {
-    struct waiting_job *j = waiting_job(in, job);
-    j->place = WAITING_ASLEEP;
+void candidate_sleep(struct candidate_queue_in in, uint32_t job, uint64_t until_ns,
+                     struct forecast_use use) {
+    struct candidate_job *j = candidate_job(in, job);
+    j->place = CANDIDATE_ASLEEP;
     j->key = until_ns;
     j->use = use;
     in.all->asleep = meld(in, in.all->asleep, job + 1);
 }
 
-void waiting_wake(struct waiting_in in, uint32_t job, uint64_t turn, struct forecast_use use) {
-    struct waiting_job *j = waiting_job(in, job);
+void candidate_wake(struct candidate_queue_in in, uint32_t job, uint64_t turn,
+                    struct forecast_use use) {
+    struct candidate_job *j = candidate_job(in, job);
     uint32_t kind = find_kind(in, &use);
-    j->place = WAITING_AWAKE;
+    j->place = CANDIDATE_AWAKE;
     j->key = turn;
     j->use = use;
     in.all->awake++;
@@ -176,17 +178,17 @@ void waiting_wake(struct waiting_in in, uint32_t job, uint64_t turn, struct fore
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static bool is_root(struct waiting_in in, uint32_t link) {
-    const struct waiting *w = in.all;
-    const struct waiting_job *j = at(in, link);
-    if (j->place == WAITING_COPIES) return w->copies == link;
-    if (j->place == WAITING_ASLEEP) return w->asleep == link;
+static bool is_root(struct candidate_queue_in in, uint32_t link) {
+    const struct candidate_queue *w = in.all;
+    const struct candidate_job *j = at(in, link);
+    if (j->place == CANDIDATE_COPIES) return w->copies == link;
+    if (j->place == CANDIDATE_ASLEEP) return w->asleep == link;
     return find_kind(in, &j->use) == link;
 }
 
 /* The job's ancestors in its heap precede it and are in the same place. */
-static const char *check_above(struct waiting_in in, uint32_t link) {
-    const struct waiting_job *j = at(in, link), *above;
+static const char *check_above(struct candidate_queue_in in, uint32_t link) {
+    const struct candidate_job *j = at(in, link), *above;
     uint32_t up = link;
     if (!j->prev) return is_root(in, link) ? NULL : "waiting: a heap has two roots";
     do {
@@ -197,19 +199,19 @@ static const char *check_above(struct waiting_in in, uint32_t link) {
     } while (true);
     above = at(in, up);
     if (above->place != j->place) return "waiting: a heap has jobs of two places";
-    if (j->place == WAITING_AWAKE && !is_same(&above->use, &j->use))
+    if (j->place == CANDIDATE_AWAKE && !is_same(&above->use, &j->use))
         return "waiting: a kind has kernels of another one";
     return above->key <= j->key ? NULL : "waiting: a later job is before an earlier one";
 }
 
-const char *waiting_check(struct waiting_in in, uint32_t jobs) {
+const char *candidate_check(struct candidate_queue_in in, uint32_t jobs) {
     uint32_t awake = 0;
     for (uint32_t job = 0; job < jobs; job++) {
-        const struct waiting_job *j = waiting_job(in, job);
-        if (j->place == WAITING_NOWHERE) continue;
+        const struct candidate_job *j = candidate_job(in, job);
+        if (j->place == CANDIDATE_NOWHERE) continue;
         const char *broken = check_above(in, job + 1);
         if (broken) return broken;
-        awake += j->place == WAITING_AWAKE;
+        awake += j->place == CANDIDATE_AWAKE;
     }
     return awake == in.all->awake ? NULL : "waiting: those awake were miscounted";
 }

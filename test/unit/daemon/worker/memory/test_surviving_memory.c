@@ -18,7 +18,7 @@
 #include "common/fdutil.h"
 #include "common/log.h"
 #include "daemon/policy/parameters.h"
-#include "daemon/worker/link/kept.h"
+#include "daemon/worker/link/surviving_memory.h"
 #include "daemon/worker/worker.h"
 
 TestSuite(kept, .timeout = 60);
@@ -38,13 +38,13 @@ static bool is_open(int fd) {
 
 Test(kept, all_that_the_list_names) {
     struct wire_kept list[3] = {{.id = 4}, {.id = 0}, {.id = WIRE_PARTS - 1}};
-    struct kept k;
+    struct surviving_memory k;
     int fd;
 
     for (int i = 0; i < 3; i++)
         list[i].fd = dup(0);
     fd = make_list(list, sizeof(list));
-    kept_read(&k, fd);
+    surviving_memory_read(&k, fd);
     cr_assert_eq(k.count, 3);
     for (int i = 0; i < 3; i++) {
         cr_expect_eq(k.parts[i].id, list[i].id);
@@ -52,27 +52,27 @@ Test(kept, all_that_the_list_names) {
         cr_expect(fcntl(list[i].fd, F_GETFD) & FD_CLOEXEC, "no program of the driver's has it");
     }
     cr_expect_not(is_open(fd));
-    kept_finish(&k);
+    surviving_memory_finish(&k);
     cr_expect_eq(k.count, 0);
     for (int i = 0; i < 3; i++)
         cr_expect_not(is_open(list[i].fd));
 }
 
 Test(kept, no_list) {
-    struct kept k;
+    struct surviving_memory k;
 
-    kept_read(&k, 0);
+    surviving_memory_read(&k, 0);
     cr_expect(k.count == 0 && !k.parts);
     cr_expect(is_open(0));
-    kept_finish(&k);
+    surviving_memory_finish(&k);
 }
 
 static void expect_none(const void *list, size_t bytes) {
-    struct kept k;
+    struct surviving_memory k;
     int fd = make_list(list, bytes);
 
     log_init("none");
-    kept_read(&k, fd);
+    surviving_memory_read(&k, fd);
     cr_expect(k.count == 0 && !k.parts);
     cr_expect_not(is_open(fd));
 }
@@ -110,11 +110,11 @@ Test(kept, a_descriptor_that_is_ours) {
 
 Test(kept, something_that_is_no_file) {
     int ends[2];
-    struct kept k;
+    struct surviving_memory k;
 
     log_init("none");
     cr_assert_eq(pipe(ends), 0);
-    kept_read(&k, ends[0]);
+    surviving_memory_read(&k, ends[0]);
     cr_expect(k.count == 0 && !k.parts);
 }
 

@@ -2,7 +2,7 @@
  *
  * Latency targets, control periods, and their effect on each job.
  */
-#include "daemon/sched/core/govern.h"
+#include "daemon/sched/core/control_loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /* ---- services -------------------------------------------------------------------------------- */
 
-int govern_reserve(struct sched *s, uint32_t more) {
+int control_loop_reserve(struct sched *s, uint32_t more) {
     struct sched_state *st = &s->st;
     uint32_t cap = st->services_cap ? st->services_cap : 4;
     if (more <= st->services_cap - st->services_used) return 0;
@@ -47,7 +47,7 @@ static void begin_period(struct sched *s) {
     s->period_from_ns = st->now_ns;
     s->period_at = SCHED_NEVER;
     if (!st->services_used) return;
-    s->period_at = st->now_ns + s->config.period_ns + GOVERN_PATIENCE_NS +
+    s->period_at = st->now_ns + s->config.period_ns + CONTROL_LOOP_PATIENCE_NS +
                    s->config.period_cycles * cycle_ns(st);
 }
 
@@ -60,7 +60,7 @@ static void take_service(struct sched *s, uint32_t job) {
     if (st->services_used++ == 0) begin_period(s);
 }
 
-void govern_forget(struct sched *s, uint32_t job) {
+void control_loop_forget(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t service = st->jobs[job].service;
     if (service == SCHED_NONE) return;
@@ -73,10 +73,10 @@ void govern_forget(struct sched *s, uint32_t job) {
 }
 
 /* Starts measuring the job's new target afresh; measurements for the previous one are dropped. */
-void govern_promise(struct sched *s, uint32_t job) {
+void control_loop_promise(struct sched *s, uint32_t job) {
     const struct sched_job *j = &s->st.jobs[job];
     if (!j->spec.slo_ns)
-        govern_forget(s, job);
+        control_loop_forget(s, job);
     else if (j->service == SCHED_NONE)
         take_service(s, job);
     else
@@ -138,7 +138,7 @@ static bool is_between(const struct sched_state *st, const struct sched_job *j) 
 /* Adds what the job lacked of its part since its latest step was chosen. */
 static void owe(const struct sched_state *st, struct sched_job *j) {
     double ns = (double)(st->now_ns - j->chosen_ns), has = j->sms ? j->sms : st->sms;
-    double most = (double)st->share_sms * GOVERN_STEP_NS;
+    double most = (double)st->share_sms * CONTROL_LOOP_STEP_NS;
     double owed = j->owed + (j->part * st->sms - has) * ns;
     j->owed = owed > most ? most : owed < -most ? -most : owed;
     j->chosen_ns = st->now_ns;
@@ -160,11 +160,11 @@ static void next_steps(struct sched *s) {
         if (j->part <= 0 || j->left) continue;
         owe(st, j);
         share(s, job, choose(st, j));
-        if (is_between(st, j)) s->steps_at = st->now_ns + GOVERN_STEP_NS;
+        if (is_between(st, j)) s->steps_at = st->now_ns + CONTROL_LOOP_STEP_NS;
     }
 }
 
-/* Lets the job alternate around its part; govern_look chooses its steps from now on. */
+/* Lets the job alternate around its part; control_loop_look chooses its steps from now on. */
 static void want_step(struct sched *s, uint32_t job, double part) {
     struct sched_job *j = &s->st.jobs[job];
     if (j->part <= 0) j->owed = 0;
@@ -189,7 +189,7 @@ static void want_share(struct sched *s, uint32_t job, double part) {
     share(s, job, rounded(st, part));
 }
 
-void govern_change(struct sched *s) {
+void control_loop_change(struct sched *s) {
     struct sched_state *st = &s->st;
     for (uint32_t job = st->admitted; job != SCHED_NONE; job = st->jobs[job].admitted_next) {
         st->jobs[job].pause_ns = st->jobs[job].restart_ns = 0;
@@ -231,7 +231,7 @@ static bool has_cycles(const struct sched *s) {
     return false;
 }
 
-void govern_boundary(struct sched *s, uint32_t job, bool served) {
+void control_loop_boundary(struct sched *s, uint32_t job, bool served) {
     struct sched_state *st = &s->st;
     struct sched_job *j = &st->jobs[job];
     pace(s, j);
@@ -324,10 +324,10 @@ static void end_period(struct sched *s) {
  * next one. */
 static void end_control(struct sched *s) {
     if (s->controller->own_bytes) memset(s->controller_own, 0, s->controller->own_bytes);
-    govern_change(s);
+    control_loop_change(s);
 }
 
-void govern_look(struct sched *s) {
+void control_loop_look(struct sched *s) {
     end_pauses(s);
     if (s->st.now_ns >= s->period_at) {
         if (s->st.services_used)
@@ -340,7 +340,7 @@ void govern_look(struct sched *s) {
 
 /* ---- invariants ------------------------------------------------------------------------------ */
 
-const char *govern_check(const struct sched *s, uint32_t job) {
+const char *control_loop_check(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
     if ((j->service != SCHED_NONE) != (j->spec.slo_ns != 0)) return "a promise was lost";

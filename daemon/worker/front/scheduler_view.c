@@ -2,14 +2,14 @@
  *
  * Writes the board and the counters.
  */
-#include "daemon/worker/front/show.h"
+#include "daemon/worker/front/scheduler_view.h"
 
 #include "common/atomics.h"
 #include "daemon/sched/admission/grant_bound.h"
 #include "daemon/sched/core/view.h"
 #include "daemon/worker/client.h"
 
-#define SHOW_EVERY_NS 10000000ull
+#define EVERY_NS 10000000ull
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ static void write_job(struct client *c, const struct sched_job_view *v) {
                        iteration_percent(c->boundary.detector));
     atom_store_relaxed(&s->persistent_bytes, v->persistent_bytes);
     atom_store_relaxed(&s->ephemeral_bytes, v->ephemeral_bytes);
-    atom_store_relaxed(&s->measured, c->boundary.passage.passed >= PASSAGE_MEASURED);
+    atom_store_relaxed(&s->measured, c->boundary.iteration_gate.passed >= ITERATION_GATE_MEASURED);
 }
 
 static void write_slo(struct client *c, const struct sched_job_view *v) {
@@ -112,10 +112,10 @@ static void write_board(struct worker *w) {
     atom_store_release(&b->seq, seq + 2);
 }
 
-void show_update(struct worker *w, bool now) {
+void scheduler_view_update(struct worker *w, bool now) {
     struct board *b = &w->board;
     if (!b->page || (b->ns && w->scheduling.steps == b->steps && !b->stale)) return;
-    if (!now && w->now_ns - b->ns < SHOW_EVERY_NS) return;
+    if (!now && w->now_ns - b->ns < EVERY_NS) return;
     b->steps = w->scheduling.steps;
     b->stale = false;
     b->ns = w->now_ns ? w->now_ns : 1;

@@ -5,22 +5,22 @@
  *
  * Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_LINK_KEPT_H
-#define DAEMON_WORKER_LINK_KEPT_H
+#ifndef DAEMON_WORKER_LINK_SURVIVING_MEMORY_H
+#define DAEMON_WORKER_LINK_SURVIVING_MEMORY_H
 
 #include <stdint.h>
 
 #include "daemon/device/device.h"
 
-struct kept {
+struct surviving_memory {
     struct dev_kept *parts;
     uint32_t count;
 };
 
 /* Reads the parts that the list names (a memfd of wire_kept) and closes the list. None where
  * list_fd is 0 or the list is malformed. */
-void kept_read(struct kept *k, int list_fd);
+void surviving_memory_read(struct surviving_memory *k, int list_fd);
 /* Closes the descriptors too. */
-void kept_finish(struct kept *k);
+void surviving_memory_finish(struct surviving_memory *k);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The broker wrote the list, so only what makes a part usable is checked.
  */
-#include "daemon/worker/link/kept.h"
+#include "daemon/worker/link/surviving_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 /* Takes descriptors above the standard ones and makes them close-on-exec, because the driver may
  * start programs. */
-static bool take_parts(struct kept *k, const struct wire_kept *list, size_t count) {
+static bool take_parts(struct surviving_memory *k, const struct wire_kept *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct wire_kept part = list[i];
         if (part.id >= WIRE_PARTS || part.fd < 3 || fcntl(part.fd, F_SETFD, FD_CLOEXEC) < 0)
@@ -28,7 +28,7 @@ static bool take_parts(struct kept *k, const struct wire_kept *list, size_t coun
     return true;
 }
 
-static int read_list(struct kept *k, int fd) {
+static int read_list(struct surviving_memory *k, int fd) {
     struct stat st;
     if (fstat(fd, &st) < 0) return -errno;
     size_t bytes = st.st_size > 0 ? (size_t)st.st_size : 0,
@@ -42,19 +42,19 @@ static int read_list(struct kept *k, int fd) {
     return err;
 }
 
-void kept_read(struct kept *k, int list_fd) {
-    *k = (struct kept){0};
+void surviving_memory_read(struct surviving_memory *k, int list_fd) {
+    *k = (struct surviving_memory){0};
     if (list_fd <= 0) return;
     int err = read_list(k, list_fd);
     fdutil_close(&list_fd);
     if (!err) return;
     log_error("worker", "what is left of the device's memory cannot be read: %s", err_text(err));
-    kept_finish(k);
+    surviving_memory_finish(k);
 }
 
-void kept_finish(struct kept *k) {
+void surviving_memory_finish(struct surviving_memory *k) {
     for (uint32_t i = 0; i < k->count; i++)
         fdutil_close(&k->parts[i].fd);
     free(k->parts);
-    *k = (struct kept){0};
+    *k = (struct surviving_memory){0};
 }

@@ -2,18 +2,18 @@
  *
  * Orders of the broker: attach, detach, settings. Owner: the worker. Thread: its own.
  */
-#ifndef DAEMON_WORKER_FRONT_ORDER_H
-#define DAEMON_WORKER_FRONT_ORDER_H
+#ifndef DAEMON_WORKER_FRONT_BROKER_ORDER_H
+#define DAEMON_WORKER_FRONT_BROKER_ORDER_H
 
 #include <stdbool.h>
 
 struct worker;
 
 /* Handles messages that have arrived; sets w->link.over at end of file. At a safe point only. */
-void order_read(struct worker *w);
-/* True when order_reap would find clients. */
-bool order_pending(const struct worker *w);
+void broker_order_read(struct worker *w);
+/* True when broker_order_reap would find clients. */
+bool broker_order_pending(const struct worker *w);
 /* Frees the leaving clients that have no work left on the device, and tells the broker. */
-void order_reap(struct worker *w);
+void broker_order_reap(struct worker *w);
 
 #endif

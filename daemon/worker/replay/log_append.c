@@ -2,7 +2,7 @@
  *
  * Writes the log.
  */
-#include "daemon/worker/replay/book.h"
+#include "daemon/worker/replay/log_append.h"
 #include "daemon/worker/recovery/record_log_tidy.h"
 
 #include <stdlib.h>
@@ -65,11 +65,11 @@ static enum savepoint_reason void_of(uint16_t op) {
 }
 
 /* The record belongs to the iteration that is being read, or begins the next one. */
-void book_savepoint(struct client *c, uint16_t op) {
+void log_append_savepoint(struct client *c, uint16_t op) {
     struct savepoint *k = &c->recovery_state.savepoint;
     enum savepoint_reason reason = void_of(op);
     if (reason == SAVEPOINT_NONE) return;
-    k->settles = c->boundary.passage.reading + 1;
+    k->settles = c->boundary.iteration_gate.reading + 1;
     if (savepoint_whole(k))
         log_debug("savepoint", "job=%u name=\"%s\" void record=%s", c->job_id, c->name,
                   record_name(op));
@@ -116,7 +116,8 @@ static struct log_entry *reserve(struct client *c, const void *rec, uint32_t byt
     return entry;
 }
 
-void book_record(struct client *c, const struct wire_record *rec, uint32_t bytes, bool graph) {
+void log_append_record(struct client *c, const struct wire_record *rec, uint32_t bytes,
+                       bool graph) {
     struct recovery_state *e = &c->recovery_state;
     if (!recovery_is_complete(e) || client_dead(c)) return;
     if (e->graph != UINT64_MAX && !graph) end_graph(c);
@@ -142,17 +143,17 @@ static struct log_entry *latest(struct client *c) {
     return c->replay.active ? c->replay.entry : record_log_latest(&c->recovery_state.log);
 }
 
-void book_refused(struct client *c) {
+void log_append_refused(struct client *c) {
     struct log_entry *e = latest(c);
     if (e) e->flags |= RECORD_LOG_VOID;
 }
 
-void book_bodies(struct client *c) {
+void log_append_bodies(struct client *c) {
     struct log_entry *e = latest(c);
     if (e) e->flags |= RECORD_LOG_BODIES;
 }
 
-void *book_image(struct client *c) {
+void *log_append_image(struct client *c) {
     struct log_entry *e = latest(c);
     return e ? record_log_tail(e) : NULL;
 }
@@ -171,7 +172,7 @@ static struct log_entry *reserve_place(struct client *c, const struct module *m,
     return entry;
 }
 
-void book_module(struct client *c, const struct module *m) {
+void log_append_module(struct client *c, const struct module *m) {
     struct worker *w = c->worker;
     struct log_entry *e = latest(c);
     if (!e || !w->ops->recovery) return;

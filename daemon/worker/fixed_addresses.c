@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/worker/fixed.h"
+#include "daemon/worker/fixed_addresses.h"
 
 #include <limits.h>
 #include <sys/personality.h>
@@ -18,7 +18,7 @@ static void again(char **argv) {
     execv(path, argv);
 }
 
-void fixed_begin(char **argv) {
+void fixed_addresses_begin(char **argv) {
     int now = personality(ASK);
     if (now >= 0 && now & ADDR_NO_RANDOMIZE) return;
     if (now >= 0 && personality((unsigned long)now | ADDR_NO_RANDOMIZE) >= 0) again(argv);

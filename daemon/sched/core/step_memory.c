@@ -2,14 +2,14 @@
  *
  * Allocates everything that a step can need before the step changes anything.
  */
-#include "daemon/sched/core/room.h"
+#include "daemon/sched/core/step_memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/sched/core.h"
-#include "daemon/sched/core/govern.h"
+#include "daemon/sched/core/control_loop.h"
 #include "daemon/sched/core/life.h"
 #include "daemon/sched/dispatch/policy_memory.h"
 #include "daemon/sched/dispatch/share.h"
@@ -67,7 +67,7 @@ static int grow_jobs(struct sched *s, uint32_t need) {
 
 static int grow_events(struct sched *s, uint64_t events) {
     struct sched_state *st = &s->st;
-    uint64_t ops = st->ops_used + events, actions = room_actions(st, events);
+    uint64_t ops = st->ops_used + events, actions = step_memory_actions(st, events);
     if (ops <= st->ops_cap && actions <= s->actions_cap) return 0;
     if (actions > ROOM_MAX_ENTRIES) return -ENOMEM;
     if (ops > st->ops_cap && grow_ops(st, (uint32_t)ops)) return -ENOMEM;
@@ -90,10 +90,11 @@ static int count_promises(struct sched *s, const struct sched_event *events, uin
     for (uint32_t i = 0; i < count; i++)
         need += (events[i].kind == SCHED_JOINED || events[i].kind == SCHED_SET) &&
                 events[i].spec.slo_ns;
-    return need ? govern_reserve(s, need) : 0;
+    return need ? control_loop_reserve(s, need) : 0;
 }
 
-int room_grow(struct sched *s, const struct sched_event *events, uint32_t count, uint32_t kinds) {
+int step_memory_grow(struct sched *s, const struct sched_event *events, uint32_t count,
+                     uint32_t kinds) {
     int err = grow_events(s, count);
     if (!err && kinds & 1u << SCHED_JOINED) err = count_joined(s, events, count);
     if (!err && kinds & (1u << SCHED_JOINED | 1u << SCHED_SET))

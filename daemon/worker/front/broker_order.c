@@ -2,7 +2,7 @@
  *
  * Carries out orders of the broker.
  */
-#include "daemon/worker/front/order.h"
+#include "daemon/worker/front/broker_order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static bool is_reapable(const struct client *c) {
     return c->leaving && !client_busy(c) && !c->moves;
 }
 
-bool order_pending(const struct worker *w) {
+bool broker_order_pending(const struct worker *w) {
     const struct list *pos;
     if (!w->clients.leaving) return false;
     list_each(pos, &w->clients.list) {
@@ -49,7 +49,7 @@ bool order_pending(const struct worker *w) {
     return false;
 }
 
-void order_reap(struct worker *w) {
+void broker_order_reap(struct worker *w) {
     struct list *pos, *tmp;
     list_each_safe(pos, tmp, &w->clients.list) {
         struct client *c = list_entry(pos, struct client, link);
@@ -332,7 +332,7 @@ static bool read_one(struct worker *w) {
     return false;
 }
 
-void order_read(struct worker *w) {
+void broker_order_read(struct worker *w) {
     for (int i = 0; i < 64 && !w->link.over && read_one(w); i++)
         continue;
 }
