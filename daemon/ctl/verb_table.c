@@ -116,13 +116,26 @@ void verb_table_help(FILE *out) {
 
 /* ---- dispatch ------------------------------------------------------------------------------- */
 
+/* Returns the number of words that are this name of a verb; 0: they are not. */
+static int match_name(const char *name, int argc, char **argv) {
+    size_t n = strcspn(name, ".");
+
+    if (argc < 1 || strlen(argv[0]) != n || memcmp(argv[0], name, n) != 0) return 0;
+    if (!name[n]) return 1;
+    return argc > 1 && strcmp(argv[1], name + n + 1) == 0 ? 2 : 0;
+}
+
+static int match_alias(const struct verb *v, int argc, char **argv) {
+    const char *alias = ctl_verb_alias(v->ask);
+
+    return v->usage && alias ? match_name(alias, argc, argv) : 0;
+}
+
 /* Returns the number of words that name the verb; 0: they name another. */
 static int match(const struct verb *v, int argc, char **argv) {
-    size_t n = strcspn(v->name, ".");
+    int words = v->usage ? match_name(v->name, argc, argv) : 0;
 
-    if (!v->usage || argc < 1 || strlen(argv[0]) != n || memcmp(argv[0], v->name, n) != 0) return 0;
-    if (!v->name[n]) return 1;
-    return argc > 1 && strcmp(argv[1], v->name + n + 1) == 0 ? 2 : 0;
+    return words ? words : match_alias(v, argc, argv);
 }
 
 /* Returns the verb that the words name, or NULL. */
@@ -172,6 +185,7 @@ int verb_table_call(struct cli *c, int argc, char **argv) {
     if (v) {
         int words = match(v, argc, argv);
 
+        c->alias = match_alias(v, argc, argv) != 0;
         return call_verb(c, v, argc - words, argv + words);
     }
     if (argc == 0) return cli_fail(c, CLI_USAGE, "a verb is needed; see 'salusctl --help'");

@@ -14,6 +14,11 @@ static const struct ctl_verb_info verbs[] = {
 #include "proto/control/ctl.def"
 };
 
+static const char *const aliases[CTL_V_COUNT] = {
+#define CTL_ALIAS(name, text) [CTL_V_##name] = text,
+#include "proto/control/ctl.def"
+};
+
 static const struct ctl_arg_info args[] = {
 #define CTL_ARG(name, kind, style, sentence) \
     {#name, CTL_KIND_##kind, CTL_STYLE_##style, offsetof(struct ctl_args, name)},
@@ -81,9 +86,9 @@ static const struct ctl_field known_fields[] = {
 #include "proto/control/ctl.def"
 };
 
-static const struct ctl_field tenant_fields[] = {
-#define CTL_TENANT_FIELD(name, kind, sentence) \
-    {#name, CTL_KIND_##kind, offsetof(struct ctl_tenant, name), sentence},
+static const struct ctl_field user_fields[] = {
+#define CTL_USER_FIELD(name, kind, sentence) \
+    {#name, CTL_KIND_##kind, offsetof(struct ctl_user, name), sentence},
 #include "proto/control/ctl.def"
 };
 
@@ -91,6 +96,10 @@ static const struct ctl_field tenant_fields[] = {
 
 const struct ctl_verb_info *ctl_verb_info(enum ctl_verb verb) {
     return &verbs[verb];
+}
+
+const char *ctl_verb_alias(enum ctl_verb verb) {
+    return verb < CTL_V_COUNT ? aliases[verb] : NULL;
 }
 
 const struct ctl_arg_info *ctl_arg_info(enum ctl_arg arg) {

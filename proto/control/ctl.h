@@ -32,7 +32,7 @@ enum ctl_error {
     X(STATUS, status) X(VERSION, version) X(JOB, job) X(GPU, gpu)     \
     X(LANE, lane) X(POLICY, policy) X(POLICY_CONFIG, policy_config) X(ENDED, ended) \
     X(PROFILE, profile) X(HINT, hint) X(KNOWN, known) \
-    X(TENANT, tenant)
+    X(USER, user)
 /* clang-format on */
 
 enum ctl_record {
@@ -122,8 +122,8 @@ struct ctl_known {
 #define CTL_KNOWN_FIELD CTL_MEMBER
 #include "proto/control/ctl.def"
 };
-struct ctl_tenant {
-#define CTL_TENANT_FIELD CTL_MEMBER
+struct ctl_user {
+#define CTL_USER_FIELD CTL_MEMBER
 #include "proto/control/ctl.def"
 };
 
@@ -181,6 +181,8 @@ struct ctl_arg_info {
 };
 
 const struct ctl_verb_info *ctl_verb_info(enum ctl_verb verb);
+/* Returns the deprecated text of the verb; NULL: it has none, or is CTL_V_COUNT. */
+const char *ctl_verb_alias(enum ctl_verb verb);
 /* True if the verb has the argument. */
 bool ctl_verb_takes(enum ctl_verb verb, enum ctl_arg arg);
 const struct ctl_arg_info *ctl_arg_info(enum ctl_arg arg);

@@ -342,6 +342,12 @@ static int check_version(const msgpack_object *map, enum ctl_error *error, char 
                CTL_PROTOCOL);
 }
 
+static bool names_verb(const msgpack_object *text, enum ctl_verb verb) {
+    const char *alias = ctl_verb_alias(verb);
+
+    return is_text(text, ctl_verb_info(verb)->text) || (alias && is_text(text, alias));
+}
+
 static int find_verb(const msgpack_object *map, enum ctl_verb *out, char *why, size_t cap) {
     const msgpack_object *verb = find(map, "verb");
     char shown[64];
@@ -349,7 +355,7 @@ static int find_verb(const msgpack_object *map, enum ctl_verb *out, char *why, s
     if (!verb || verb->type != MSGPACK_OBJECT_STR)
         return bad(why, cap, "the request has no field 'verb'");
     for (int i = 0; i < CTL_V_COUNT; i++)
-        if (is_text(verb, ctl_verb_info(i)->text)) {
+        if (names_verb(verb, i)) {
             *out = i;
             return 0;
         }

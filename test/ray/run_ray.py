@@ -46,7 +46,7 @@ def test_weights_change_without_a_restart():
 def test_a_user_whose_limits_are_as_they_come():
     """The user may give their jobs no weight above 1; salusd refuses each job that asks for more."""
     with Search() as s:
-        s.daemon.ctl("tenant", "limit", str(os.geteuid()), "max_weight=1")
+        s.daemon.ctl("user", "limit", str(os.geteuid()), "max_weight=1")
         f = s.fluid(alpha=1.1, packed=4)
         s.right(s.fit(grid(), f))
         equal((f.machine.weight_most, f.machine.weights_set), (1, 0), "weights")

@@ -469,7 +469,7 @@ class ControlTest(unittest.TestCase):
         with self.assertLogs("salus_fluid.machine") as said:
             self.assertEqual(m.look({"a": 500, "b": 250}), {0: (True, True, (100, 0))})
         self.assertEqual((len(said.output), "above max_weight=1" in said.output[0], m.weight_most), (1, True, 1))
-        self.assertEqual([a["verb"] for a in d.asked], ["tenant.list", "gpu.list", "job.list", "job.set"])
+        self.assertEqual([a["verb"] for a in d.asked], ["user.list", "gpu.list", "job.list", "job.set"])
 
     def test_a_daemon_that_ends_is_asked_again(self):
         clock = Clock()

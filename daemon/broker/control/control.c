@@ -208,7 +208,7 @@ void control_accept(struct controls *all, int fd) {
     }
     if (!user) {
         free(c);
-        control_turn_away(fd, error, why, "see 'salusctl tenant list'");
+        control_turn_away(fd, error, why, "see 'salusctl user list'");
         return;
     }
     c->all = all;

@@ -10,7 +10,7 @@
 #include "daemon/broker/control/verb_policy.h"
 #include "daemon/broker/control/verb_profile.h"
 #include "daemon/broker/control/verb_status.h"
-#include "daemon/broker/control/verb_tenant.h"
+#include "daemon/broker/control/verb_user.h"
 
 static int (*const verbs[])(struct asking *q) = {
 #define CTL_VERB(name, ...) [CTL_V_##name] = verb_##name,

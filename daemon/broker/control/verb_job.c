@@ -179,7 +179,7 @@ static int change(struct asking *q, struct gpu *g, struct attachment *a, uint32_
     if (!alter(q->request, &spec, why))
         return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl job show'");
     if (outranks(q, above))
-        return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl tenant list'");
+        return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl user list'");
     err = changes_job(&g->changes, a, &spec, q->requester);
     return err > 0 ? verb_job_show(q) : err < 0 ? err : 1;
 }

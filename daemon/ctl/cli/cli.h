@@ -52,7 +52,8 @@ struct cli {
     uint64_t watch_ms; /* interval of --watch; 0: once */
     struct cli_given given[CLI_OPTIONS_MAX];
     int given_count;
-    bool help; /* help was requested: it is printed at the end, and nothing else is done */
+    bool alias; /* the verb has its deprecated name, and so has the key of its JSON */
+    bool help;  /* help was requested: it is printed at the end, and nothing else is done */
 };
 
 struct args;

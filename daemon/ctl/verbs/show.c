@@ -88,30 +88,31 @@ static const struct render_column ended_columns[] = {{"ID", "id"},
                                                      {"WHY", "why"},
                                                      {NULL, NULL}};
 
-static const struct render_column tenant_columns[] = {{"USER", "uid"},
-                                                      {"JOBS", "jobs"},
-                                                      {"OF", "jobs_limit"},
-                                                      {"ENDED", "ended"},
-                                                      {"OWN", "own_limits"},
-                                                      {"CONNECTIONS", "connections"},
-                                                      {"OF", "connections_limit"},
-                                                      {"BEGINNING", "handshakes"},
-                                                      {"OF", "handshakes_limit"},
-                                                      {"CONTROL", "controls"},
-                                                      {"OF", "controls_limit"},
-                                                      {"PINNED", "pinned_bytes"},
-                                                      {"DEVICE", "device_bytes"},
-                                                      {"QUEUED", "operations"},
-                                                      {"PRIORITY", "max_priority"},
-                                                      {"WEIGHT", "max_weight"},
-                                                      {"REFUSED", "refused"},
-                                                      {NULL, NULL}};
+static const struct render_column user_columns[] = {{"USER", "uid"},
+                                                    {"JOBS", "jobs"},
+                                                    {"OF", "jobs_limit"},
+                                                    {"ENDED", "ended"},
+                                                    {"OWN", "own_limits"},
+                                                    {"CONNECTIONS", "connections"},
+                                                    {"OF", "connections_limit"},
+                                                    {"BEGINNING", "handshakes"},
+                                                    {"OF", "handshakes_limit"},
+                                                    {"CONTROL", "controls"},
+                                                    {"OF", "controls_limit"},
+                                                    {"PINNED", "pinned_bytes"},
+                                                    {"DEVICE", "device_bytes"},
+                                                    {"QUEUED", "operations"},
+                                                    {"PRIORITY", "max_priority"},
+                                                    {"WEIGHT", "max_weight"},
+                                                    {"REFUSED", "refused"},
+                                                    {NULL, NULL}};
 
 /* Views of record kinds: the JSON names of one and of several records, and the columns of a table.
- */
+ * `alias`: these names where the verb was called by its deprecated name. */
 static const struct view {
     const char *one, *many;
     const struct render_column *columns;
+    const char *alias_one, *alias_many;
 } views[CTL_RECORD_COUNT] = {
     [CTL_RECORD_STATUS] = {"status", NULL, NULL},
     [CTL_RECORD_JOB] = {"job", "jobs", job_columns},
@@ -120,7 +121,7 @@ static const struct view {
     [CTL_RECORD_POLICY] = {"policy", "policies", policy_columns},
     [CTL_RECORD_POLICY_CONFIG] = {"policy", NULL, NULL},
     [CTL_RECORD_ENDED] = {"job", "history", ended_columns},
-    [CTL_RECORD_TENANT] = {"tenant", "tenants", tenant_columns},
+    [CTL_RECORD_USER] = {"user", "users", user_columns, "tenant", "tenants"},
 };
 
 static bool ends_with(const char *text, const char *end) {
@@ -136,8 +137,9 @@ static int ask_once(struct cli *c, const struct ctl_request *r) {
     int status = query_send(c, r, false, &q);
 
     if (status != CLI_OK) return status;
-    status = ends_with(verb->text, ".list") ? render_list(c, &q, v->many, v->columns)
-                                            : render_one(c, &q, v->one);
+    status = ends_with(verb->text, ".list")
+                 ? render_list(c, &q, c->alias ? v->alias_many : v->many, v->columns)
+                 : render_one(c, &q, c->alias ? v->alias_one : v->one);
     query_finish(&q);
     return status;
 }

@@ -121,7 +121,7 @@ def refused(process, words, what):
 
 def test_every_refusal_of_salusd_ends_with_6():
     with Daemon("--max-jobs", "1") as d:
-        d.ctl("tenant", "limit", str(os.getuid()), "max_weight=3", "max_priority=5", "user_device_memory=1GiB")
+        d.ctl("user", "limit", str(os.getuid()), "max_weight=3", "max_priority=5", "user_device_memory=1GiB")
         for options, words in ((["--gpu", "9"], "there is no GPU 9"),
                                (["--weight", "4"], r"weight 4 is above max_weight = 3"),
                                (["--persistent", "2GiB"], "user_device_memory = 1GiB"),
@@ -133,7 +133,7 @@ def test_every_refusal_of_salusd_ends_with_6():
         the_job(d, "first")
         refused(start(d, ["--admit-timeout", "1s"], CAREFREE), "it waited for a place longer", "max_jobs")
         equal(history(d)[0]["how"], "refused", "history")
-        d.ctl("tenant", "limit", str(os.getuid()), "user_connections=1")
+        d.ctl("user", "limit", str(os.getuid()), "user_connections=1")
         refused(start(d, [], CAREFREE), r"user_connections = 1: user \S+ has 1 connections",
                 "before it has said what it is")
         os.environ["CUDA_VISIBLE_DEVICES"] = "0"

@@ -951,7 +951,7 @@ def test_registered_files_and_deaths_on_either_side():
 def test_registered_files_count_as_pinned():
     """All registered memory counts, touched or not, while it is registered. run_limits.py tests the limits."""
     with Daemon() as d:
-        pinned = lambda: sum(t["pinned_bytes"] for t in d.ctl_json("tenant", "list")["tenants"])
+        pinned = lambda: sum(t["pinned_bytes"] for t in d.ctl_json("user", "list")["users"])
         jobs = [d.start([tool("test/e2e/driver_worker"), "holds"], "path") for _ in range(2)]
         for job in jobs:
             equal(job.stdout.readline(), "holds\n", "it is shown")

@@ -488,9 +488,9 @@ def contains(text, part, what):
         raise AssertionError(f"{what}: {text!r} lacks {part!r}")
 
 
-def tenants(d):
-    """Returns the users with connections; the daemon's list also has earlier users, and users with limits."""
-    return {t["uid"]: t for t in d.ctl_json("tenant", "list")["tenants"] if t["connections"]}
+def users_of(d):
+    """Who is here; the list has also whoever was, or has limits."""
+    return {t["uid"]: t for t in d.ctl_json("user", "list")["users"] if t["connections"]}
 
 
 def close(socks):
@@ -511,11 +511,11 @@ def test_user_of_silent_connections_holds_up_nobody():
                     pass
             result, text, bob = join_as(BOB, d)
             equal((result, text), (0, ""), "another user's job")
-            wait_for("all are seen", lambda: (t := tenants(d)[ALICE])["connections"] + t["refused"] == 1000)
-            # A connection whose hello the broker has read waits for a place and does not count as silent.
+            wait_for("all are seen", lambda: (t := users_of(d)[ALICE])["connections"] + t["refused"] == 1000)
+            # One whose hello the broker has read waits for a place, and is silent no more.
             wait_for("an eighth of the places is theirs; the others wait",
-                     lambda: tenants(d)[ALICE]["handshakes"] == (8 if say else 64))
-            t = tenants(d)[ALICE]
+                     lambda: users_of(d)[ALICE]["handshakes"] == (8 if say else 64))
+            t = users_of(d)[ALICE]
             equal((t["connections_limit"], t["handshakes_limit"]), (256, 64), "Alice's limits")
             equal(64 <= t["connections"] <= (256 if say else 64), True, f"Alice's connections: {t}")
             if not say:
@@ -526,7 +526,7 @@ def test_user_of_silent_connections_holds_up_nobody():
                                    "in salus.conf(5)"}, "the words")
             bob.close()
             close(socks)
-            wait_for("nothing is left", lambda: ALICE not in tenants(d))
+            wait_for("nothing is left", lambda: ALICE not in users_of(d))
 
 
 def test_user_of_silent_offers_holds_no_memory():
@@ -535,10 +535,10 @@ def test_user_of_silent_offers_holds_no_memory():
         socks = as_user(ALICE, d, 64)
         for s in socks:
             s.send(hello())
-        wait_for("some have windows", lambda: tenants(d)[ALICE]["handshakes"] == 8)
+        wait_for("some have windows", lambda: users_of(d)[ALICE]["handshakes"] == 8)
         with Verifier(d, "--uid", str(BOB), "--rounds", "2") as bob:
             bob.rounds(2)
-        equal(tenants(d)[ALICE]["connections"], 64, "Alice's connections, still")
+        equal(users_of(d)[ALICE]["connections"], 64, "Alice's connections, still")
         close(socks)
 
 
@@ -561,12 +561,12 @@ def test_user_of_idle_jobs_leaves_places():
             f"waits for a place: user {ALICE} has 48 jobs (user_jobs = 48)"])
         result, text, s = join_as(BOB, d)
         equal((result, text), (0, ""), "another user's job")
-        equal(tenants(d)[ALICE]["jobs"], 48, "jobs")
+        equal(users_of(d)[ALICE]["jobs"], 48, "jobs")
         socks[0].close()
         equal(reply(another)[0], 0, "it begins when another one has ended")
         another.close()
         close(socks)
-        wait_for("they are gone", lambda: ALICE not in tenants(d))
+        wait_for("they are gone", lambda: ALICE not in users_of(d))
         equal(join_as(ALICE, d)[:2], (0, ""), "Alice's next job")
 
 
@@ -584,7 +584,7 @@ def test_user_of_questions_leaves_nothing_behind():
             for s in some:
                 s.send(question())
             socks += some
-            wait_for("all are answered", lambda: ALICE not in tenants(d))
+            wait_for("all are answered", lambda: ALICE not in users_of(d))
         equal(struct.unpack_from("<I", socks[0].recv(1 << 16))[0], QUESTION_MAGIC, "an answer, late")
         close(socks)
         silent = as_user(ALICE, d, 64)
@@ -594,14 +594,14 @@ def test_user_of_questions_leaves_nothing_behind():
         other.send(question())
         equal(struct.unpack_from("<I", other.recv(1 << 16))[0], QUESTION_MAGIC, "another user's answer")
         close(silent + [late, other])
-        wait_for("nothing is left", lambda: not {ALICE, BOB} & set(tenants(d)))
+        wait_for("nothing is left", lambda: not {ALICE, BOB} & set(users_of(d)))
 
 
 def test_user_of_idle_controls_delays_no_status():
     with OpenDaemon() as d:
         socks = as_user(ALICE, d, 1000, "ctl.sock")
         equal(state(d), "ok", "state")
-        t = tenants(d)[ALICE]
+        t = users_of(d)[ALICE]
         equal((t["controls"], t["refused"]), (16, 984), "Alice's connections")
         said = socks[-1].recv(4096)
         contains(said, b"user_controls = 16", "the refusal")
@@ -613,7 +613,7 @@ def test_user_of_idle_controls_delays_no_status():
         contains(ask(socks[-1], "status"), b"ok", "the latest one's answer")
         equal(state(d), "ok", "state")
         equal(socks[0].recv(1), b"", "the oldest is closed")
-        if tenants(d)[0]["controls"] > 256:
+        if users_of(d)[0]["controls"] > 256:
             raise AssertionError("more than there are places")
 
 
@@ -630,7 +630,7 @@ def test_user_of_many_connections():
         contains(reply(socks[-1])[1], "user_connections = 5", "the refusal")
         equal(join(socks[3]), (0, ""), "one of the first")
         close(socks[:1])
-        wait_for("it is seen", lambda: tenants(d)[ALICE]["connections"] == 4)
+        wait_for("it is seen", lambda: users_of(d)[ALICE]["connections"] == 4)
         equal(join_as(ALICE, d)[:2], (0, ""), "the next")
 
 
@@ -676,16 +676,16 @@ def test_user_and_group_sections():
                 return [s for _, _, s in socks]
 
             close(jobs(ALICE, (), 1, "(user_jobs = 1)"))
-            wait_for("gone", lambda: ALICE not in tenants(d))
+            wait_for("gone", lambda: ALICE not in users_of(d))
             close(jobs(ALICE, (7, ML), 2, "(user_jobs = 2)"))
-            wait_for("gone", lambda: ALICE not in tenants(d))
+            wait_for("gone", lambda: ALICE not in users_of(d))
             contains(join_as(ALICE, d, (ML,), priority=6)[1], "max_priority = 5", "a group's right")
             equal(join_as(ALICE, d, (ML,), priority=5)[0], 0, "a group's right")
             bobs = jobs(BOB, (ML,), 3, "(user_jobs = 3)")
             with open(f.name, "w") as g:
                 g.write(text.replace("= 3", "= 4"))
             d.process.send_signal(signal.SIGHUP)
-            wait_for("reloaded", lambda: tenants(d)[BOB]["jobs_limit"] == 4)
+            wait_for("reloaded", lambda: users_of(d)[BOB]["jobs_limit"] == 4)
             equal(join_as(BOB, d, (ML,))[0], 0, "one more after the reload")
             with open(f.name, "w") as g:
                 g.write(text.replace("user_jobs = 3", "user_jobs = 0\nmax_jobs = 5"))
@@ -695,24 +695,24 @@ def test_user_and_group_sections():
 
 
 def test_user_is_limited_at_run_time():
-    """A user's limit set with salusctl counts at once and until a reload; only root may set it."""
+    """salusctl user limit counts at once and until a reload; it is root's alone."""
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
         f.write("[users]\nuser_jobs = 2\n")
         f.flush()
         with OpenDaemon("--config", f.name) as d:
-            d.ctl("tenant", "limit", str(ALICE), "user_jobs=1", "max_priority=7")
+            d.ctl("user", "limit", str(ALICE), "user_jobs=1", "max_priority=7")
             first = join_as(ALICE, d, priority=7)
             equal(first[0], 0, "within both")
             contains(join_as(ALICE, d)[1], f"user {ALICE} has 1 jobs (user_jobs = 1)", "one more")
-            t = tenants(d)[ALICE]
+            t = users_of(d)[ALICE]
             equal((t["jobs_limit"], t["max_priority"]), (1, 7), "as shown")
             equal(join_as(BOB, d)[0], 0, "another user's")
             d.process.send_signal(signal.SIGHUP)
-            wait_for("a reload ends it", lambda: tenants(d)[ALICE]["jobs_limit"] == 2)
+            wait_for("a reload ends it", lambda: users_of(d)[ALICE]["jobs_limit"] == 2)
             contains(join_as(ALICE, d, priority=7)[1], "max_priority = 0", "that as well")
             control, = as_user(ALICE, d, 1, "ctl.sock")
             contains(ask(control, "tenant.limit", uid=ALICE, limits="user_jobs=9"), b"not_permitted", "her own")
-            equal(tenants(d)[ALICE]["jobs_limit"], 2, "unchanged")
+            equal(users_of(d)[ALICE]["jobs_limit"], 2, "unchanged")
 
 
 def test_user_that_comes_and_goes_leaves_nothing():
@@ -739,8 +739,8 @@ def test_user_that_comes_and_goes_leaves_nothing():
                 pids.append(pid)
         for pid in pids:
             os.waitpid(pid, 0)
-        wait_for("nothing is left", lambda: list(tenants(d)) == [0])
-        t = tenants(d)[0]
+        wait_for("nothing is left", lambda: list(users_of(d)) == [0])
+        t = users_of(d)[0]
         equal((t["connections"], t["controls"]), (1, 1), "but our own question")
         wait_for("the worker has let go of them", lambda: not d.jobs())
 
@@ -772,7 +772,7 @@ def test_user_of_device_memory():
                 equal(bob.line(), "device 0", "another user")
                 bob.rounds(2)
             first.rounds(2)
-            t = tenants(d)[ALICE]
+            t = users_of(d)[ALICE]
             equal((t["device_bytes"], t["device_limit_bytes"]), (50 << 20, 64 << 20), "Alice's")
             d.process.send_signal(signal.SIGHUP)  # the limit is from the command line, so a reload changes nothing
             first.rounds(2)
@@ -809,7 +809,7 @@ def test_user_of_device_memory_whose_limit_grows():
             with open(f.name, "w") as g:
                 g.write("[users]\nuser_device_memory = 128MiB\n")
             d.process.send_signal(signal.SIGHUP)
-            wait_for("reloaded", lambda: tenants(d)[ALICE]["device_limit_bytes"] == 128 << 20)
+            wait_for("reloaded", lambda: users_of(d)[ALICE]["device_limit_bytes"] == 128 << 20)
             wait_for("the worker knows as well", lambda: first.take(48) == "device 0")
             first.rounds(1)
             err = first.process.communicate("")[1]
@@ -828,7 +828,7 @@ def test_user_of_pinned_memory():
         with Verifier(d, "--uid", str(ALICE), "--pinned", "90") as first:
             equal(first.line(), "pinned 0", "within the limit")
             first.rounds(1)
-            wait_for("it is seen", lambda: tenants(d)[ALICE]["pinned_bytes"] >= 90 << 20)
+            wait_for("it is seen", lambda: users_of(d)[ALICE]["pinned_bytes"] >= 90 << 20)
             second = Verifier(d, "--uid", str(ALICE), "--pinned", "90")
             wait_for("the second is ended", lambda: any(
                 e["how"] == "expelled" and "user_pinned = 128MiB: the jobs of user 54321 have" in e["why"]

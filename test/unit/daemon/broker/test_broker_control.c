@@ -212,7 +212,7 @@ Test(broker_control, a_killed_job_is_told_and_remembered) {
 }
 
 static bool limit(int64_t uid, const char *pairs) {
-    asker.request = (struct ctl_request){.verb = CTL_V_tenant_limit};
+    asker.request = (struct ctl_request){.verb = CTL_V_user_limit};
     ctl_msg_put(&asker.request, CTL_A_uid, uid);
     ctl_msg_put_text(&asker.request, CTL_A_limits, pairs);
     return asker_ask(&asker);
@@ -284,7 +284,7 @@ Test(broker_control, the_total_of_a_device_is_what_its_user_may_have) {
 }
 
 Test(broker_control, a_users_limits_are_changed_at_once) {
-    const struct ctl_tenant *t = &asker.items[0].tenant;
+    const struct ctl_user *t = &asker.items[0].user;
 
     cr_assert(limit(getuid(), "user_jobs=3 user_device_memory=64MiB max_priority=9"), "%s",
               asker.reply.text);
@@ -293,7 +293,7 @@ Test(broker_control, a_users_limits_are_changed_at_once) {
     cr_assert_eq(t->jobs_limit, 3 + 1);
     cr_assert_eq(t->device_limit_bytes, (64u << 20) + 1);
     cr_assert_eq(t->max_priority, 9 + 1);
-    cr_assert(ask(CTL_V_tenant_list, -1, 0, -1, 0));
+    cr_assert(ask(CTL_V_user_list, -1, 0, -1, 0));
     cr_assert_eq(t->jobs_limit, 3 + 1);
     cr_assert(limit(getuid(), "user_jobs=5"));
     cr_assert_eq(t->jobs_limit, 5 + 1);
@@ -308,15 +308,15 @@ static void remember(uid_t uid) {
     history_add(rig.server->broker.history, &(struct attachment){.job.uid = uid, .how = "done"});
 }
 
-static const struct ctl_tenant *tenant(uid_t uid) {
-    cr_assert(ask(CTL_V_tenant_list, -1, 0, -1, 0));
+static const struct ctl_user *shown_user(uid_t uid) {
+    cr_assert(ask(CTL_V_user_list, -1, 0, -1, 0));
     for (int i = 0; i < asker.count; i++)
-        if (asker.items[i].tenant.uid == uid) return &asker.items[i].tenant;
+        if (asker.items[i].user.uid == uid) return &asker.items[i].user;
     return NULL;
 }
 
 Test(broker_control, a_user_is_known_who_is_here_was_here_or_has_limits) {
-    const struct ctl_tenant *t = tenant(getuid());
+    const struct ctl_user *t = shown_user(getuid());
 
     cr_assert(t && asker.count == 1, "%d", asker.count);
     cr_assert(t->connections == 2 && t->jobs == 1 && t->ended == 0 && !t->own_limits);
@@ -324,15 +324,15 @@ Test(broker_control, a_user_is_known_who_is_here_was_here_or_has_limits) {
     remember(54322);
     remember(54322);
     remember(54320);
-    t = tenant(54321);
+    t = shown_user(54321);
     cr_assert(t && asker.count == 4, "%d", asker.count);
     cr_assert(t->connections == 0 && t->ended == 0 && t->own_limits && t->controls_limit == 2 + 1);
-    t = tenant(54322);
+    t = shown_user(54322);
     cr_assert(t && t->connections == 0 && t->ended == 2 && !t->own_limits);
-    cr_assert(tenant(54320));
+    cr_assert(shown_user(54320));
     for (int i = 1; i < asker.count; i++)
-        cr_assert_gt(asker.items[i].tenant.uid, asker.items[i - 1].tenant.uid, "in order");
-    cr_assert(ask(CTL_V_tenant_list, CTL_A_after, 54321, -1, 0));
+        cr_assert_gt(asker.items[i].user.uid, asker.items[i - 1].user.uid, "in order");
+    cr_assert(ask(CTL_V_user_list, CTL_A_after, 54321, -1, 0));
     cr_assert_eq(asker.count, 2, "a list goes on where it ended");
 }
 
@@ -380,7 +380,7 @@ Test(broker_control, wrong_limits_change_nothing) {
     }
     cr_assert_not(limit(UINT32_MAX, "user_jobs=3"));
     cr_assert(limit(54321, "max_weight=2"));
-    cr_assert_neq(asker.items[0].tenant.jobs_limit, 3 + 1, "of a wrong request nothing counts");
+    cr_assert_neq(asker.items[0].user.jobs_limit, 3 + 1, "of a wrong request nothing counts");
 }
 
 /* ---- policies -------------------------------------------------------------------------------- */

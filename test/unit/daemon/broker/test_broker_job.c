@@ -609,7 +609,7 @@ Test(broker_job, who_ended_it_is_told) {
     reader.request = (struct ctl_request){.verb = CTL_V_job_kill};
     ctl_msg_put(&reader.request, CTL_A_id, 1);
     cr_assert(asker_ask(&reader));
-    reader.request = (struct ctl_request){.verb = CTL_V_tenant_limit};
+    reader.request = (struct ctl_request){.verb = CTL_V_user_limit};
     ctl_msg_put(&reader.request, CTL_A_uid, getuid());
     ctl_msg_put_text(&reader.request, CTL_A_limits, "user_device_memory=64MiB");
     cr_assert(asker_ask(&reader));

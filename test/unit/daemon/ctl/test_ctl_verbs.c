@@ -145,11 +145,26 @@ Test(ctl_verbs, a_job_is_changed_paused_and_resumed) {
     cr_assert_not_null(strstr(clirun_out, "lane:               0\n"), "%s", clirun_out);
     cr_assert_not_null(strstr(clirun_out, "\nrunning:            -\n"), "%s", clirun_out);
     cr_assert_not_null(strstr(clirun_out, "\nrunning_for:        0 s\n"), "%s", clirun_out);
-    CTL("tenant", "limit", "54321", "user_pinned=64MiB");
+    CTL("user", "limit", "54321", "user_pinned=64MiB");
     cr_assert_not_null(strstr(clirun_out, "pinned_limit:      64 MiB\n"), "%s", clirun_out);
     CTL("job", "kill", "1");
     PATIENCE_UNTIL((CTL("history", "--no-header"), strstr(clirun_out, "killed")));
     cr_assert_null(strstr(clirun_out, "user 0"), "it is root: %s", clirun_out);
+}
+
+Test(ctl_verbs, users_are_found_by_the_deprecated_verb_too) {
+    CTL("user", "limit", "54321", "user_pinned=64MiB", "--json");
+    cr_assert_eq(clirun_number(clirun_json("user"), "pinned_limit_bytes"), 64 << 20);
+    CTL("tenant", "limit", "54321", "user_pinned=32MiB", "--json");
+    cr_assert_eq(clirun_number(clirun_json("tenant"), "pinned_limit_bytes"), 32 << 20);
+    CTL("user", "list", "--json");
+    cr_assert(cJSON_IsArray(clirun_json("users")));
+    CTL("tenant", "list", "--json");
+    cr_assert(cJSON_IsArray(clirun_json("tenants")));
+    CTL("tenant", "limit");
+    EXPECT(2, "", "salusctl: usage: salusctl user limit USER KEY=VALUE...\n");
+    CTL("tenant", "burn");
+    cr_assert_not_null(strstr(clirun_err, "unknown verb 'tenant burn'"), "%s", clirun_err);
 }
 
 Test(ctl_verbs, a_job_shows_its_target_and_what_it_gives_up) {

@@ -34,9 +34,9 @@ static void setup(void) {
     list_init(&w.clients.list);
 }
 
-TestSuite(tenant, .init = setup);
+TestSuite(user_limits, .init = setup);
 
-Test(tenant, a_lane_counts_once_with_what_its_neediest_has) {
+Test(user_limits, a_lane_counts_once_with_what_its_neediest_has) {
     struct client *a = add(0, ALICE, 0, 10, 100), *b = add(1, ALICE, 0, 20, 300);
 
     add(2, ALICE, 1, 30, 50);
@@ -54,7 +54,7 @@ Test(tenant, a_lane_counts_once_with_what_its_neediest_has) {
     cr_assert_eq(user_limits_granted(a, 10, 100), 41 + 100 + 50 + 2, "who leaves needs nothing");
 }
 
-Test(tenant, the_limit_is_the_users) {
+Test(user_limits, the_limit_is_the_users) {
     struct wire_limits limits = {.device_bytes = 100 * MIB};
     struct client *a = add(0, ALICE, 0, 40 * MIB, 0), *b = add(1, BOB, 1, 90 * MIB, 0);
 
@@ -67,7 +67,7 @@ Test(tenant, the_limit_is_the_users) {
     cr_assert(user_limits_allows(b, 900 * MIB, 0), "another's");
 }
 
-Test(tenant, operations_are_shared_evenly) {
+Test(user_limits, operations_are_shared_evenly) {
     struct wire_limits limits = {.operations = 90000};
     struct client *a = add(0, ALICE, 0, 0, 0), *b = add(1, BOB, 0, 0, 0), *c;
 
@@ -87,7 +87,7 @@ Test(tenant, operations_are_shared_evenly) {
     cr_assert_eq(a->quota, 64, "so few that it would not go on");
 }
 
-Test(tenant, a_client_is_held_back_at_its_part) {
+Test(user_limits, a_client_is_held_back_at_its_part) {
     struct wire_limits limits = {.operations = 100};
     struct client *a = add(0, ALICE, 0, 0, 0);
 

@@ -3,7 +3,7 @@
  * Verbs of users: their usage and their limits. A changed limit becomes part of the user's own
  * section in the configuration in effect, so that it overrides groups; a reload discards it.
  */
-#include "daemon/broker/control/verb_tenant.h"
+#include "daemon/broker/control/verb_user.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,31 +20,31 @@ static uint64_t shown(const struct user *u, int limit) {
     return value == LIMITS_NONE ? 0 : value + 1;
 }
 
-static void report(const struct broker *b, const struct user *u, struct ctl_tenant *r) {
-    *r = (struct ctl_tenant){.uid = u->uid,
-                             .ended = history_count(b->history, u->uid),
-                             .own_limits = limits_next(&b->config, u->uid) == u->uid,
-                             .connections = users_connections(u),
-                             .connections_limit = shown(u, LIMIT(user_connections)),
-                             .handshakes = u->count[USERS_HANDSHAKE],
-                             .handshakes_limit = shown(u, LIMIT(user_handshakes)),
-                             .jobs = u->count[USERS_JOB],
-                             .jobs_limit = shown(u, LIMIT(user_jobs)),
-                             .controls = u->count[USERS_CONTROL],
-                             .controls_limit = shown(u, LIMIT(user_controls)),
-                             .pinned_bytes = u->pinned_bytes,
-                             .pinned_limit_bytes = shown(u, LIMIT(user_pinned)),
-                             .device_bytes = users_device_bytes(&b->users, u->uid),
-                             .device_limit_bytes = shown(u, LIMIT(user_device_memory)),
-                             .operations = users_operations(&b->users, u->uid),
-                             .operations_limit = shown(u, LIMIT(user_operations)),
-                             .max_priority = shown(u, LIMIT(max_priority)),
-                             .max_weight = shown(u, LIMIT(max_weight)),
-                             .refused = u->refused};
+static void report(const struct broker *b, const struct user *u, struct ctl_user *r) {
+    *r = (struct ctl_user){.uid = u->uid,
+                           .ended = history_count(b->history, u->uid),
+                           .own_limits = limits_next(&b->config, u->uid) == u->uid,
+                           .connections = users_connections(u),
+                           .connections_limit = shown(u, LIMIT(user_connections)),
+                           .handshakes = u->count[USERS_HANDSHAKE],
+                           .handshakes_limit = shown(u, LIMIT(user_handshakes)),
+                           .jobs = u->count[USERS_JOB],
+                           .jobs_limit = shown(u, LIMIT(user_jobs)),
+                           .controls = u->count[USERS_CONTROL],
+                           .controls_limit = shown(u, LIMIT(user_controls)),
+                           .pinned_bytes = u->pinned_bytes,
+                           .pinned_limit_bytes = shown(u, LIMIT(user_pinned)),
+                           .device_bytes = users_device_bytes(&b->users, u->uid),
+                           .device_limit_bytes = shown(u, LIMIT(user_device_memory)),
+                           .operations = users_operations(&b->users, u->uid),
+                           .operations_limit = shown(u, LIMIT(user_operations)),
+                           .max_priority = shown(u, LIMIT(max_priority)),
+                           .max_weight = shown(u, LIMIT(max_weight)),
+                           .refused = u->refused};
 }
 
 /* Reports any user. The groups of a user without a connection are unknown. */
-static void report_any(const struct broker *b, uid_t uid, struct ctl_tenant *r) {
+static void report_any(const struct broker *b, uid_t uid, struct ctl_user *r) {
     const struct user *u = users_find(&b->users, uid);
     struct user absent = {.uid = uid};
 
@@ -65,15 +65,15 @@ static uint64_t next_known(const struct broker *b, uint64_t least) {
                  lower(limits_next(&b->config, least), history_next_user(b->history, least)));
 }
 
-int verb_tenant_list(struct asking *q) {
+int verb_user_list(struct asking *q) {
     const struct broker *b = q->broker;
     uint64_t uid = next_known(b, q->request->args.after);
 
     for (; uid != UINT64_MAX; uid = next_known(b, uid + 1)) {
-        struct ctl_tenant r;
+        struct ctl_user r;
 
         report_any(b, (uid_t)uid, &r);
-        if (!ctl_msg_add(q->out, CTL_RECORD_TENANT, &r)) return asking_reply(q, uid);
+        if (!ctl_msg_add(q->out, CTL_RECORD_USER, &r)) return asking_reply(q, uid);
     }
     return asking_reply(q, 0);
 }
@@ -99,15 +99,15 @@ static bool take_limits(struct config *c, const char *section, char *text, char 
 }
 
 /* Sets all limits given, or none. */
-int verb_tenant_limit(struct asking *q) {
+int verb_user_limit(struct asking *q) {
     const struct ctl_args *a = &q->request->args;
     struct config changed = q->broker->config;
     char section[40], text[CTL_ARG_BYTES], why[CONFIG_WHY_BYTES];
-    struct ctl_tenant r;
+    struct ctl_user r;
 
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED, "only root and the daemon's user set limits",
-                             "see 'salusctl tenant list'");
+                             "see 'salusctl user list'");
     if (!ctl_msg_given(q->request, CTL_A_uid) || a->uid >= UINT32_MAX || !*a->limits)
         return asking_refuse(q, CTL_E_BAD_REQUEST, "a user and at least one limit are needed",
                              "see salusctl(1)");
@@ -122,5 +122,5 @@ int verb_tenant_limit(struct asking *q) {
     log_each("user", LOG_INFO, "event=limited uid=%u by=%u limits=\"%s\"", (unsigned)a->uid,
              (unsigned)q->uid, text);
     report_any(q->broker, (uid_t)a->uid, &r);
-    return asking_record(q, CTL_RECORD_TENANT, &r);
+    return asking_record(q, CTL_RECORD_USER, &r);
 }
