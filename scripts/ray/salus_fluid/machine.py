@@ -30,7 +30,7 @@ class Machine:
         self.control.close()
 
     def _weight_most(self):
-        """What salus.conf(5) lets this user give a job: a job that wants more is refused as a whole."""
+        """Returns the largest weight that salus.conf(5) allows this user; salusd refuses a job that wants more."""
         own = next((u for u in self.control.list("user.list") if u["uid"] == os.geteuid()), {"max_weight": 1})
         return WEIGHT_MOST if own["max_weight"] is None else min(own["max_weight"], WEIGHT_MOST)
 

@@ -489,7 +489,7 @@ def contains(text, part, what):
 
 
 def users_of(d):
-    """Who is here; the list has also whoever was, or has limits."""
+    """Returns the users with connections; the daemon's list also has earlier users, and users with limits."""
     return {t["uid"]: t for t in d.ctl_json("user", "list")["users"] if t["connections"]}
 
 
@@ -512,7 +512,7 @@ def test_user_of_silent_connections_holds_up_nobody():
             result, text, bob = join_as(BOB, d)
             equal((result, text), (0, ""), "another user's job")
             wait_for("all are seen", lambda: (t := users_of(d)[ALICE])["connections"] + t["refused"] == 1000)
-            # One whose hello the broker has read waits for a place, and is silent no more.
+            # A connection whose hello the broker has read waits for a place and does not count as silent.
             wait_for("an eighth of the places is theirs; the others wait",
                      lambda: users_of(d)[ALICE]["handshakes"] == (8 if say else 64))
             t = users_of(d)[ALICE]
@@ -695,7 +695,7 @@ def test_user_and_group_sections():
 
 
 def test_user_is_limited_at_run_time():
-    """salusctl user limit counts at once and until a reload; it is root's alone."""
+    """A user's limit set with salusctl counts at once and until a reload; only root may set it."""
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
         f.write("[users]\nuser_jobs = 2\n")
         f.flush()
@@ -711,7 +711,7 @@ def test_user_is_limited_at_run_time():
             wait_for("a reload ends it", lambda: users_of(d)[ALICE]["jobs_limit"] == 2)
             contains(join_as(ALICE, d, priority=7)[1], "max_priority = 0", "that as well")
             control, = as_user(ALICE, d, 1, "ctl.sock")
-            contains(ask(control, "tenant.limit", uid=ALICE, limits="user_jobs=9"), b"not_permitted", "her own")
+            contains(ask(control, "user.limit", uid=ALICE, limits="user_jobs=9"), b"not_permitted", "her own")
             equal(users_of(d)[ALICE]["jobs_limit"], 2, "unchanged")
 
 

@@ -30,8 +30,9 @@ struct job {
 };
 
 struct slack {
-    struct forecast_use heads; /* the kernels that best-effort jobs are at, together: those queued
-                                  behind take nothing yet */
+    /* resources of the best-effort jobs' current kernels together; queued kernels use nothing
+     * yet */
+    struct forecast_use heads;
     struct hold_budget hold_budget;
 };
 
