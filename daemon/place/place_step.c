@@ -43,8 +43,8 @@ static struct growth count_growth(const struct place_event *events, size_t count
     return g;
 }
 
-/* Reserves memory. A job has one seat on each of its GPUs and never two on one GPU. In one step
- * each job starts or is refused at most once, and each event stops at most one job. */
+/* Reserves memory. A job is at most once on a GPU. In one step each job starts or is refused at
+ * most once, and each event stops at most one job. */
 static int reserve(struct place *p, const struct place_event *events, size_t count) {
     struct growth more = count_growth(events, count);
     uint64_t jobs = p->jobs.count + more.jobs, gpus = p->gpus.used + more.gpus;

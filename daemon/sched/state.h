@@ -113,7 +113,7 @@ struct sched_job { /* fields that every operation touches come first */
     uint32_t admitted_prev, admitted_next; /* neighbours in the list of admitted jobs */
     uint32_t service; /* slot of its latency measurements; SCHED_NONE: it has no target */
     uint32_t sms;     /* SMs that it may use; 0: all */
-    double part;      /* part of all SMs that it shall get on average; 0: all */
+    double part;      /* part of all SMs that it shall have on average; 0: all */
     double
         owed; /* SMs times ns that it lacks of that part as of chosen_ns, where shares alternate */
     uint64_t chosen_ns;

@@ -74,9 +74,9 @@ static inline void description_set_limit(struct description *d, uint32_t limit, 
 /* Lowers the device's limits to what launch records can express. */
 void description_bound(struct description *d);
 
-/* Checks that a library can use the description, whoever wrote it. Returns 0; ERR_VERSION for
- * another version or a shorter struct than ours; -EINVAL with the reason in *why (a literal): an
- * unterminated text, or a number that would make computations fail. */
+/* Checks that a library can use the description, which any process may have written. Returns 0;
+ * ERR_VERSION for another version or a shorter struct than ours; -EINVAL with the reason in *why
+ * (a literal): an unterminated text, or a number that would make computations fail. */
 int description_check(const struct description *d, const char **why);
 
 #endif

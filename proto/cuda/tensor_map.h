@@ -113,8 +113,8 @@ struct tensor_answer {
     uint32_t alloc_class, pad; /* CLASS: the present class */
 };
 
-/* True if the request can be passed to a driver, whoever sent it: CUDA knows every number in it,
- * and the dimensions fit. The device decides which values go together. */
+/* True if the request, which any client may have sent, can be passed to a driver: CUDA knows
+ * every number in it, and the dimensions fit. The device decides which values go together. */
 static inline bool tensor_ask_is_sane(const struct tensor_ask *a) {
     if (a->kind >= TENSOR_KINDS) return false;
     if (a->kind == TENSOR_ADDRESS) return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checks that hold for every tensor, whoever wrote it. Products are checked for overflow at every
- * step.
+ * Checks of every tensor, from the gateway and from model programs. Products are checked for
+ * overflow at every step.
  */
 #include "proto/serve/serve_memory_check.h"
 

@@ -740,8 +740,8 @@ struct wire_host_func {
 #define WIRE_VALUE_NOR 3u /* some bit is set in neither */
 
 /* VALUE_WAIT: later records of the stream wait until the comparison of a cell of the client's
- * memory with the value is true, whoever writes the cell. They wait forever if nobody does.
- * VALUE_WRITE: stores the value in the cell. */
+ * memory with the value is true. Any process or stream may write the cell; without a write they
+ * wait forever. VALUE_WRITE: stores the value in the cell. */
 struct wire_value {
     struct wire_record rec;
     uint64_t addr;    /* a multiple of `bytes` */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A memfd's blocks show how much of it is in use, whoever wrote there.
+ * A memfd's blocks show how much of it is in use, no matter which process wrote there.
  */
 #include "daemon/broker/clients/pinned.h"
 

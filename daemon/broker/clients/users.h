@@ -39,7 +39,7 @@ struct user {
 struct users {
     struct list list;
     const struct config *config;
-    struct gpus *gpus; /* their workers enforce the limits */
+    struct gpus *gpus; /* workers of these GPUs enforce the limits */
 };
 
 void users_init(struct users *users, const struct config *config, struct gpus *gpus);

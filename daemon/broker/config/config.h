@@ -4,7 +4,7 @@
  * environment and flags, each overriding the previous one. All errors are collected, not only the
  * first.
  *
- * Owner: whoever holds the struct; it has no pointers. Threads: one.
+ * Owner: the holder of the struct, which has no pointers. Threads: one.
  */
 #ifndef DAEMON_BROKER_CONFIG_CONFIG_H
 #define DAEMON_BROKER_CONFIG_CONFIG_H

@@ -3,7 +3,7 @@
  * The memory that a client, the worker and the broker share for one job: descriptors, the broker's
  * mappings, and the word that tells the client's threads that no more completions will come.
  *
- * Owner: whoever holds the struct. Thread: the loop's.
+ * Owner: the struct that contains it. Thread: the loop's.
  */
 #ifndef DAEMON_BROKER_JOBS_PAGES_H
 #define DAEMON_BROKER_JOBS_PAGES_H

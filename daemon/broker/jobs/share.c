@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that cannot be obtained counts as used, whoever has it: so NVML agrees with CUDA.
+ * Memory that a new job cannot get counts as used, no matter which job has it. So NVML agrees
+ * with CUDA.
  */
 #include "daemon/broker/jobs/share.h"
 

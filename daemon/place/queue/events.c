@@ -26,7 +26,7 @@ static const char *take_node(struct place *p, const struct place_event *e) {
     return NULL;
 }
 
-/* Removes every job with a seat on the node, also from its other nodes. */
+/* Removes every job that has a GPU of the node, also from its other nodes. */
 static void drive_out(struct place *p, const struct node *n) {
     for (uint32_t i = n->gpu_first; i < n->gpu_first + n->gpu_count; i++)
         while (p->gpus.at[i].first_seat != GPUS_NONE) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stores GPUs by index, in one block per node, and seats by index.
+ * Stores GPUs by index, in one block per node, and jobs on GPUs (struct gpus_seat) by index.
  */
 #include "daemon/place/state/gpus.h"
 
@@ -45,7 +45,7 @@ void gpus_remove(struct gpus *g, uint32_t first, uint32_t count) {
     g->count -= count;
 }
 
-/* ---- seats ----------------------------------------------------------------------------------- */
+/* ---- jobs on GPUs ---------------------------------------------------------------------------- */
 
 uint32_t gpus_sit(struct gpus *g, uint32_t gpu, uint32_t job, uint32_t of_job) {
     uint32_t seat = g->free_seat, next = g->at[gpu].first_seat;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GPUs and the jobs on them. A job on a GPU is a seat, linked in a list of the GPU and in a list of
- * the job. The usage of a GPU depends only on which jobs are there, not on the order in which they
- * came: equal sets of jobs give equal states.
+ * GPUs and the jobs on them. A job on a GPU is a struct gpus_seat, linked in a list of the GPU and
+ * in a list of the job. The usage of a GPU depends only on which jobs are there, not on the order
+ * in which they came: equal sets of jobs give equal states.
  *
  * Owner: struct place. Thread: its owner's.
  */
@@ -57,7 +57,7 @@ struct gpu {
 struct gpus_seat {
     uint32_t job, gpu;
     uint32_t next, before; /* in the GPU's list */
-    uint32_t of_job;       /* next seat of the same job */
+    uint32_t of_job;       /* this job on its next GPU */
 };
 
 struct gpus {
@@ -70,14 +70,15 @@ struct gpus {
 
 void place_gpus_init(struct gpus *g);
 void place_gpus_finish(struct gpus *g);
-/* Reserves `more` more GPU slots and `seats` seats in total. Returns 0 or -ENOMEM. */
+/* Reserves `more` more GPU slots, and `seats` places of jobs on GPUs in total. Returns 0 or
+ * -ENOMEM. */
 int gpus_reserve(struct gpus *g, uint64_t more, uint64_t seats);
 
 /* Allocates a block of consecutive slots; memory must be reserved. The caller fills them in. */
 uint32_t gpus_add(struct gpus *g, uint32_t count);
 void gpus_remove(struct gpus *g, uint32_t first, uint32_t count);
 
-/* Adds a seat of the job; `of_job` is the job's next seat. */
+/* Puts the job on the GPU; `of_job` is the job's place on its next GPU. */
 uint32_t gpus_sit(struct gpus *g, uint32_t gpu, uint32_t job, uint32_t of_job);
 void gpus_rise(struct gpus *g, uint32_t seat);
 

@@ -49,7 +49,7 @@ struct place_policy {
     double (*bound)(const struct place *p, const struct demand *d, const struct index_kind *kind,
                     const struct gpus_span *span);
 
-    /* Called when a job has begun to run; its seats are its GPUs. May be NULL. */
+    /* Called when a job has begun to run; its list has its GPUs. May be NULL. */
     void (*started)(struct place *p, uint32_t job);
     /* Called with a running job's speed, in iterations per second, > 0. May be NULL. */
     void (*measured)(struct place *p, uint32_t job, double speed);

@@ -184,7 +184,7 @@ static void take_all(struct plan *p, const struct plan_event *events, uint32_t c
 
 /* ---- consequences of events ------------------------------------------------------------------ */
 
-/* Refreshes the outlook and what the policy derived from it. */
+/* Refreshes the latency estimates and everything that the policy derived from them. */
 static void learn(struct plan *p) {
     struct plan_state *st = &p->st;
     if (!outlook_due(&st->outlook, st->now_ns)) return;

@@ -46,7 +46,8 @@ struct launch_config {
     uint64_t stack_bytes;        /* CU_LIMIT_STACK_SIZE */
     struct heap *heap;       /* heap of malloc() in kernels, one per client (heap.h); NULL: none */
     struct runtime *runtime; /* used by kernels that call it (runtime.h); NULL: none */
-    struct nested *self;     /* the grid as a member of its nest (nest.h); NULL: no nest */
+    struct nested *self;     /* the grid as a member of its launch tree (nest.h); NULL: it is in
+                              * none */
     const struct textures *textures; /* the client's; NULL: none */
     struct launch_memory *memory;    /* the client's; NULL: the system's */
 };

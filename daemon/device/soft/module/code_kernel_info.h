@@ -19,7 +19,7 @@ struct code_kernel_info {
     uint32_t regs;               /* estimate, 32-bit registers per thread */
     uint32_t shared_bytes;       /* static */
     uint32_t local_bytes, const_bytes;
-    bool nests, launches_graphs; /* nests: calls the device runtime */
+    bool nests, launches_graphs; /* `nests`: the kernel calls the device runtime */
     /* The kernel, or one that it may launch, calls printf; malloc or free. */
     bool prints, allocates;
 };

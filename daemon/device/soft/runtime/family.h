@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A launch as the device's threads run it: one grid, or a nest of grids if its kernel calls the
+ * A launch as the device's threads run it: one grid, or a launch tree if its kernel calls the
  * device runtime. The functions mean the same as those of a grid (grid.h).
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_FAMILY_H

@@ -269,7 +269,7 @@ enum grid_state nest_step(struct nest *n, uint32_t budget) {
     return state;
 }
 
-/* ---- the life of a nest ---------------------------------------------------------------------- */
+/* ---- the life of a launch tree --------------------------------------------------------------- */
 
 static void init_nest(struct nest *n, const struct launch_config *config) {
     n->config = *config;

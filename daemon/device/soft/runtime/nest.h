@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A launch whose kernel calls the device runtime, with all grids that result from it. It is one
- * operation of the device, complete when all its grids are. The grids take turns in its slices, so
- * that other clients do not notice their number. The rules are those of CUDA's dynamic parallelism
- * (CDP2). A block has its own stream, and grids can create more. A launch into a grid's tail stream
- * begins when the grid and everything else that it launched are complete. A fire-and-forget launch
- * begins at once. A grid is complete when everything that it launched is complete.
+ * A launch tree (`struct nest`): a launch whose kernel calls the device runtime, with all grids
+ * that result from it. It is one operation of the device, complete when all its grids are. The
+ * grids take turns in its slices, so that other clients do not notice their number. The rules are
+ * those of CUDA's dynamic parallelism (CDP2). A block has its own stream, and grids can create
+ * more. A launch into a grid's tail stream begins when the grid and everything else that it
+ * launched are complete. A fire-and-forget launch begins at once. A grid is complete when
+ * everything that it launched is complete.
  *
- * Threads: any, also many in one nest. The nest's lock is held only briefly, never while a grid
- * runs. Lock order: the nest's, then a grid's own.
+ * Threads: any, also many in one tree. The tree's lock is held only briefly, never while a grid
+ * runs. Lock order: the tree's, then a grid's own.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_NEST_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_NEST_H
@@ -18,7 +19,7 @@
 #include "daemon/device/soft/runtime/runtime.h"
 
 struct nest;
-struct nested; /* one grid or transfer of a nest */
+struct nested; /* one grid or transfer of a launch tree */
 
 /* Launches within launches; a tail is as deep as the grid that it follows. */
 #define NEST_DEPTH_MAX 24u
@@ -41,8 +42,8 @@ struct nest_shape {
     uint32_t shared_bytes; /* dynamic */
 };
 
-/* Reserves memory for this many bytes of parameters of a grid to be launched. `shape` may be NULL
- * if the launch gives it. Memory that is never launched is lost until the nest ends. */
+/* Reserves memory for this many bytes of parameters of a grid to be launched. `shape` may be
+ * NULL if the launch gives it. Memory that is never launched is lost until the launch tree ends. */
 enum runtime_error nest_prepare(struct nested *self, const struct nest_shape *shape, uint64_t bytes,
                                 uint64_t *params);
 /* Launches the grid prepared at `params`, with this shape if it is not NULL. */

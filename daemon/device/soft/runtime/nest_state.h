@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A nest's members and their order, for the files that implement nests. Guarded by the nest's lock
- * unless stated otherwise.
+ * A launch tree's members and their order, for the files that implement launch trees. Guarded by
+ * the tree's lock unless stated otherwise.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_NEST_STATE_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_NEST_STATE_H
@@ -40,7 +40,7 @@ enum nested_kind { NESTED_GRID, NESTED_TRANSFER, NESTED_MARK };
 
 struct nested {
     struct list line; /* link in ready or active, prepared, or the tail of the parent */
-    struct list all;  /* link in the nest's `all` */
+    struct list all;  /* link in the tree's `all` */
     struct nest *nest;
     struct nested *parent;
     struct moment *end; /* NULL: only its parent can wait for it */

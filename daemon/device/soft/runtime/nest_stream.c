@@ -10,7 +10,7 @@
 
 #include "daemon/device/soft/runtime/nest_state.h"
 
-#define NAMES_MAX 65536 /* streams, events and waits of a nest */
+#define NAMES_MAX 65536 /* streams, events and waits of a launch tree */
 /* A handle consists of a tag, a generation of the number, and the number. It never equals a stream
  * without a handle. */
 #define STREAM_TAG 0x5354ull

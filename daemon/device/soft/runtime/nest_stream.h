@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams and events of the grids of a nest, by handle. Threads: as in nest.h.
+ * Streams and events of a launch tree's grids, by handle. Threads: as in nest.h.
  */
 #ifndef DAEMON_DEVICE_SOFT_RUNTIME_NEST_STREAM_H
 #define DAEMON_DEVICE_SOFT_RUNTIME_NEST_STREAM_H
@@ -19,7 +19,7 @@ enum {
     NEST_STREAM_FORGET,
 };
 
-/* ---- for the nest, which holds its lock ------------------------------------------------------ */
+/* ---- for the launch tree, which holds its lock ----------------------------------------------- */
 
 /* Orders `m` after everything in a stream of `self`. Errors: RUNTIME_INVALID_VALUE,
  * RUNTIME_NO_MEMORY. */

@@ -10,9 +10,9 @@
 #include "daemon/serve/gateway/profile/profile.h"
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* Their context is the struct served_worker. */
+/* The context of these calls is the struct served_worker. */
 extern const struct model_worker_ops served_workers_ops;
-/* Their context is the struct served. */
+/* The context of these calls is the struct served. */
 extern const struct profile_ops served_workers_profiler_ops;
 
 #endif

@@ -47,7 +47,7 @@ struct outlook {
     bool changed;
 };
 
-/* The configuration stays the caller's and must outlive the outlook. Returns 0 or -ENOMEM. */
+/* The caller owns the configuration, which must outlive the estimates. Returns 0 or -ENOMEM. */
 int outlook_init(struct outlook *o, const struct plan_config *config);
 void outlook_finish(struct outlook *o);
 

@@ -32,7 +32,7 @@ struct plan_policy {
     /* The request becomes pending, or stops being pending for any reason. */
     void (*add)(struct plan_state *st, uint32_t place);
     void (*remove)(struct plan_state *st, uint32_t place);
-    /* Called after the outlook was refreshed. May be NULL. */
+    /* Called after the latency estimates were refreshed. May be NULL. */
     void (*learned)(struct plan_state *st);
 
     /* Returns a request to give up, which the core then removes; STATE_NONE if there is none. */

@@ -35,7 +35,7 @@ static inline const struct roster_request *plan_state_request(const struct plan_
 /* Index of the largest size that `count` requests fill; `count` > 0. */
 uint32_t plan_state_size_of(const struct plan_state *st, uint32_t count);
 
-/* Selects one of the outlook's durations of a batch. */
+/* Selects one of the estimated durations of a batch. */
 typedef uint64_t state_time_fn(const struct outlook_size *size);
 
 /* Index of the largest size that `count` requests fill and that takes at most `left_ns`; STATE_NONE
