@@ -145,10 +145,10 @@ include scripts/mk/test/unit.mk
 
 # `clean` keeps the compiler that set-up downloaded.
 .PHONY: clean distclean
-clean: ## removes what was built, but for a CUDA compiler that was fetched
+clean: ## removes everything that was built, except a downloaded CUDA compiler
 	rm -rf build-*
 	$(Q)[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name 'toolkit*' -exec rm -rf {} +
-distclean: ## removes that too
+distclean: ## also removes the downloaded CUDA compiler
 	rm -rf build build-*
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -121,20 +121,19 @@ const char *probe_error(CUresult r);
 
 /* PTX for sm_75 and later, the same for all probes:
  *   nothing(u64 x 8)                       does nothing
- *   fill(p, u64 n, u32 seed)               words i * 2654435761 + seed
- *   check(p, u64 n, u32 seed, u64 *wrong)  adds how many are others
- *   spin(flag, started, u64 limit_ns)      *started = 1, then until *flag or the time is up
- *   endless(p)                             until *p is 0xffffffff, which it never is
- *   stray(p)                               stores to p, an address that nobody has
+ *   fill(p, u64 n, u32 seed)               word i = i * 2654435761 + seed
+ *   check(p, u64 n, u32 seed, u64 *wrong)  *wrong += number of words with other values
+ *   spin(flag, started, u64 limit_ns)      *started = 1, then spins until *flag or the time limit
+ *   endless(p)                             spins until *p is 0xffffffff, which never happens
+ *   stray(p)                               stores to p, an unmapped address
  *   bump(p)                                *p += 1 by one thread
- *   burn(p, u32 rounds)                    a chain of FMAs a thread, its end to p[i]
+ *   burn(p, u32 rounds)                    a chain of FMAs per thread, its result to p[i]
  *   where(p)                               p[%smid] = 1
  *   stamp(p)                               *p = the device's time in ns
- *   count(p)                               ++probe_variable, and its value to *p
+ *   count(p)                               *p = ++probe_variable
  *   say(u32 n)                             printf("said %u\n", n) by one thread
  *   stir(p, u64 n, u32 rounds, u32 seed)   hashes words in place
- *   fold(out, p, u64 n)                    *out += each word * an odd number that depends on its
- * place */
+ *   fold(out, p, u64 n)                    *out += each word * an odd number for its place */
 extern const char probe_ptx[];
 CUmodule probe_module(void);
 /* A module like that of probe_module() without `count` and `say`, so that nothing in it ends with

@@ -2,24 +2,24 @@
 """The mutants of a room are the sections of test/mutants/<room>.mutants, in the order of their names:
 
     [name]
-    wrong: what is broken, in a sentence
+    wrong: the fault, in a sentence
     file: daemon/worker/residency/credit.c
     test: test_residency at_once
     in: credit_request
     - if (!k->granted) return
     + if (0) return
 
-wrong   may go on in lines that begin with two spaces.
+wrong   may continue in lines that begin with two spaces.
 file    the file that is changed.
-unit    where that is a header: the sources that are compiled with it.
-test    what must fail with it; several lines: each of them. A unit test and a part of a case's name,
-        or one of PROOFS (prove.py) with what it is told.
+unit    for a header: the sources that are compiled with it.
+test    the test that must fail with the mutant; of several lines, each must. A unit test and a part
+        of a case's name, or one of PROOFS (prove.py) with its argument.
 hangs   yes: the test may run into its time limit; otherwise that proves nothing.
-in      for the change that follows: the function, macro or table that it is in.
--, +    old text and new; the lines of one text are one text, a blank line ends the change.
+in      the function, macro or table of the next change.
+-, +    the old text and the new one, of any number of lines; a blank line ends the change.
 
-The old text is looked for as tokens of C, and must be there exactly once: in the file, or in what `in`
-names."""
+The old text is searched for as tokens of C, and must occur exactly once: in the file, or in the part that
+`in` names."""
 
 import glob
 import os

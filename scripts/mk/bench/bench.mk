@@ -21,7 +21,7 @@ check-bench: bench-programs
 	@BUILD=$(BUILD) scripts/must-fail "bench: a program without figures" "measured nothing" \
 		$(PYTHON) test/bench/run_bench.py --short --only true /bin/true
 	@echo "check-bench: every bench measures"
-bench: setup ## performance, as a table beside its goals; let nothing else run
+bench: setup ## performance, as a table with its goals; needs an idle machine
 	@$(MAKE) --no-print-directory bench-programs
 	@BUILD=$(BUILD) $(PYTHON) test/bench/run_bench.py $(addprefix --only ,$(ONLY)) \
 		$(addprefix --samples ,$(SAMPLES)) $(addprefix --report ,$(RESULTS)) $(BENCHES)

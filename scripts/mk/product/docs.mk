@@ -31,7 +31,7 @@ drawings: ## the pictures of docs/drawings; installs Graphviz and Mscgen
 	$(Q)scripts/docs/draw
 
 # A broken link, a broken anchor, a page without a place: each must make it fail.
-check-site: ## the documentation builds without a warning, and its links lead somewhere
+check-site: ## the documentation builds without a warning, and its links are valid
 	$(Q)scripts/setup --site
 	$(Q)scripts/docs/site $(BUILD)/site
 	$(Q)SITE=$(BUILD)/site $(PYTHON) test/setup/test_built_site.py

@@ -6,7 +6,7 @@ INSTALL ?= install
 ROOT_DIR = $(DESTDIR)$(PREFIX)
 
 .PHONY: install uninstall check-install
-install: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(JIT_SO) $(MAN_PAGES) ## to PREFIX (and DESTDIR)
+install: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(JIT_SO) $(MAN_PAGES) ## installs to PREFIX (and DESTDIR)
 	$(INSTALL) -D -m 0755 $(BUILD)/salusd $(ROOT_DIR)/sbin/salusd
 	$(INSTALL) -D -m 0755 $(BUILD)/salusctl $(ROOT_DIR)/bin/salusctl
 	$(INSTALL) -D -m 0755 $(BUILD)/salus-gpu $(ROOT_DIR)/libexec/salus/salus-gpu
@@ -24,7 +24,7 @@ install: $(PROGRAMS) $(SHIM_SO) $(NVML_SO) $(JIT_SO) $(MAN_PAGES) ## to PREFIX (
 	for p in $(notdir $(MAN_PAGES)); do \
 		$(INSTALL) -D -m 0644 $(BUILD)/man/$$p $(ROOT_DIR)/share/man/man$${p##*.}/$$p; done
 
-uninstall: ## the files that install put there
+uninstall: ## removes the files that install put there
 	rm -f $(ROOT_DIR)/sbin/salusd $(ROOT_DIR)/bin/salusctl $(ROOT_DIR)/lib/sysusers.d/salus.conf \
 		$(ROOT_DIR)/lib/tmpfiles.d/salus.conf $(ROOT_DIR)/lib/systemd/system/salusd.service
 	rm -f $(ROOT_DIR)/share/bash-completion/completions/salusctl

@@ -58,13 +58,13 @@ ONNX_PYTHON ?= /usr/bin/python3
 $(BUILD)/test/predict/shapes: $(BUILD)/test/predict/shapes.o $(addprefix $(BUILD)/lib,predict.a common.a)
 	$(Q)$(LINK) -o $@ $^ $(PREDICT_NEEDS)
 .PHONY: check-predict
-check-predict: all $(addprefix $(BUILD)/test/predict/,shapes netonnx network) ## models' features: shapes beside onnx's own, salusctl predict as a process
+check-predict: all $(addprefix $(BUILD)/test/predict/,shapes netonnx network) ## models' features: shapes compared with onnx's own; salusctl predict as a process
 	$(Q)BUILD=$(BUILD) $(ONNX_PYTHON) test/predict/run_shapes.py
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/predict/run_predict.py
 
 # Measures again, on a machine where nothing else runs (some minutes), and learns from the results.
 .PHONY: measure-models train-soft
-measure-models: all $(addprefix $(BUILD)/test/predict/,netonnx network) ## measures networks alone; into config/predict/soft.csv, going on where it was stopped
+measure-models: all $(addprefix $(BUILD)/test/predict/,netonnx network) ## measures networks alone, into config/predict/soft.csv; continues a stopped run
 	@mkdir -p config/predict
 	BUILD=$(BUILD) $(PYTHON) scripts/measure-models config/predict/soft.csv
 train-soft: $(BUILD)/salus-predict-train

@@ -33,7 +33,7 @@ $(BUILD)/test/unit/daemon/serve/worker/alone/test_serve_worker.o: OWN_CFLAGS += 
 $(BUILD)/test/unit/daemon/serve/worker/alone/test_serve_worker: $(BUILD)/libserve-worker.a $(BUILD)/libinfer.a | $(SERVE_PROGRAMS) $(SERVE_MODEL_SO)
 $(BUILD)/test/unit/daemon/serve/worker/alone/test_serve_worker: OWN_LIBS = $(INFER_NEEDS)
 .PHONY: check-serve-worker
-check-serve-worker: $(addprefix $(BUILD)/test/unit/daemon/serve/,model/tests worker/alone/test_serve_worker) ## models' programs: their memory, their library, who watches them
+check-serve-worker: $(addprefix $(BUILD)/test/unit/daemon/serve/,model/tests worker/alone/test_serve_worker) ## models' programs: their memory, their library, their supervision
 	$(Q)PYTHON=$(PYTHON) scripts/run-tests -j1 $^
 
 install: install-serve-model

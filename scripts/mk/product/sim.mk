@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The simulator: the program, its library, what its tests link, the papers' experiments.
+# The simulator: the program, its library, the objects that its tests link, the papers' experiments.
 #   make sim-papers    the Salus paper's experiments; tables and a picture in $(BUILD)/sim-papers
-#   make sim-orion     the Orion paper's, with the tables of kernels in ../shared/data/orion; 20 min
-#   make sim-arrivals  what slack gains by foreseeing requests, with the same tables; 10 min
-#   make sim-slices    what slack gains where kernels can be stopped, with the same tables; 15 min
-#   make sim-sizes     what right-sizing and sub-grids bring, with the same tables; 15 min
-#   make sim-gpucolo   GPUColo's, with jobs of its own; PART=held-out: on other shapes of work, PART=jobs: twelve of them
-#   make serving-figures   the thesis's of serving, with the gaps in ../shared/data/orion; some minutes
+#   make sim-orion     the Orion paper's experiments, with the tables of kernels in ../shared/data/orion; 20 min
+#   make sim-arrivals  the gain of slack from foreseeing requests, with the same tables; 10 min
+#   make sim-slices    the gain of slack if kernels can be stopped, with the same tables; 15 min
+#   make sim-sizes     the gain from right-sizing and sub-grids, with the same tables; 15 min
+#   make sim-gpucolo   GPUColo's experiments, with jobs of its own; PART=held-out: other shapes of work; PART=jobs: twelve jobs
+#   make serving-figures   the thesis's experiments on serving, with the gaps in ../shared/data/orion; some minutes
 #   make calibrate-contention   the search for the parameters in daemon/sched/policy/contention.h
-#   make check-sim     traces, outputs, what must hold of the experiments
+#   make check-sim     tests of traces, outputs, and the experiments' invariants
 SIM_ROOMS := base workload device run report compare verbs
 SIM := $(call src,$(addprefix daemon/sim/,$(SIM_ROOMS)))
 SIM_LIBS := $(addprefix $(BUILD)/lib,sim.a placesim.a place.a servesim.a plan.a tunesim.a fluid.a sched.a policy.a common.a)

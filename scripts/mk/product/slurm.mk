@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Salus on Slurm (daemon/place/slurm): the plugin and the placer. Needs libslurm-dev, which `make all` does without.
-#   make slurm          both
-#   make check-slurm    both, in clusters of two nodes on this machine; installs slurmdbd and MariaDB, for sacct
-#   make check-slurm-fresh    docs/slurm.md on a Debian that has nothing; as root, with debootstrap and bubblewrap
-#   make check-slurm-long    sixteen nodes, and hundreds of jobs, with kills
+#   make slurm               builds both
+#   make check-slurm         tests both in clusters of two nodes on this machine; installs slurmdbd and MariaDB, for sacct
+#   make check-slurm-fresh   follows docs/slurm.md on a bare Debian; needs root, debootstrap and bubblewrap
+#   make check-slurm-long    hundreds of jobs on sixteen nodes, with kills
 #   make measure-slurm       200 jobs on sixteen nodes, by policy
 SLURM_PLUGIN := $(BUILD)/slurm/salus.so
 SLURM_PLACER := $(BUILD)/slurm/salus-placer
@@ -52,13 +52,13 @@ check-slurm-fresh:
 
 # Sixteen nodes: a small form of measure-slurm, and random kills.
 .PHONY: check-slurm-long measure-slurm
-check-slurm-long: setup-slurm all slurm $(BUILD)/e2e/default-static/paced ## 200 jobs of sbatch on sixteen nodes, where everybody is killed at random
+check-slurm-long: setup-slurm all slurm $(BUILD)/e2e/default-static/paced ## 200 jobs of sbatch on sixteen nodes, with daemons killed at random
 	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py --jobs 48 --scale 0.004 --policies horus
 	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py --kills
 measure-slurm: setup-slurm all slurm $(BUILD)/e2e/default-static/paced ## 200 jobs of sbatch on sixteen nodes, by policy; SLURM="--seeds 3"
 	BUILD=$(BUILD) $(PYTHON) test/slurm/many.py $(SLURM)
 
-install-slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer, beside what install puts there
+install-slurm: $(SLURM_PLUGIN) $(SLURM_PLACER) ## the plugin and the placer, in addition to `make install`
 	$(INSTALL) -D -m 0755 $(SLURM_PLUGIN) $(SLURM_PLUGIN_DIR)/salus.so
 	$(INSTALL) -D -m 0755 $(SLURM_PLACER) $(ROOT_DIR)/sbin/salus-placer
 	$(INSTALL) -D -m 0755 config/slurm/salus-report $(ROOT_DIR)/libexec/salus/salus-report

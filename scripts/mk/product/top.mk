@@ -3,15 +3,15 @@
 .PHONY: help demo setup house check check-layers lint check-asan check-tsan coverage
 
 # `make help` shows a target whose line ends with ## and a sentence.
-help: ## this
+help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z0-9_.-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' scripts/mk/product/top.mk $(filter-out %.d %/top.mk,$(MAKEFILE_LIST))
 	@echo "  BUILD=dir  V=1  CC=...  SAN=address,undefined|thread; each test of its own: docs/testing.md"
 
-setup: ## Debian packages and nvcc, where they are missing
+setup: ## installs missing Debian packages and nvcc
 	@scripts/setup
 
 # Set-up runs first, and make must see what it installed: hence the second make.
-demo: setup ## six programs share one GPU, each result compared with the one alone
+demo: setup ## six programs share one GPU; each result is compared with that of a run alone
 	@$(MAKE) --no-print-directory demo-programs
 	@BUILD=$(BUILD) $(PYTHON) scripts/demo
 
@@ -52,7 +52,7 @@ check-cppcheck: ## cppcheck
 		--suppressions-list=scripts/cppcheck.suppress -D_GNU_SOURCE -D__x86_64__ -I. common proto daemon shim
 check-tidy: ## clang-tidy on sources that have changed since its last clean run
 	@BUILD=$(BUILD) scripts/tidy --self-test -j$(JOBS)
-check-mutants-apply: ## every mutant still applies
+check-mutants-apply: ## checks that every mutant still applies
 	@scripts/mutants check
 lint: check-layers check-style check-cppcheck check-tidy check-mutants-apply ## floors, format, static analysis
 	@echo "lint: clean"
@@ -92,7 +92,7 @@ check-long-tsan:
 # them.
 .PHONY: check-long
 check-long-parts: coverage
-coverage: ## lines and branches that unit tests reach, and no fewer than these
+coverage: ## lines and branches that unit tests reach; fails below a limit
 	@$(MAKE) --no-print-directory BUILD=build-cov OPT="-O0 -g" CFLAGS=--coverage LDFLAGS=--coverage check-unit
 	@gcovr -j$(JOBS) --root . --object-directory build-cov --filter '(common|proto|daemon|shim)/' \
 		--exclude '.*soft/isa/.*' --exclude '.*soft/memory/sectors[.]h' --print-summary \

@@ -12,5 +12,5 @@ check-frameworks-small: all
 check-frameworks-runner: all
 	$(Q)BUILD=$(BUILD) $(PYTHON) test/frameworks/test_runner.py
 	$(Q)$(FRAMEWORKS_RUN) --check-docs
-frameworks-docs: ## docs/frameworks.md from the results that are kept
+frameworks-docs: ## docs/frameworks.md from the recorded results
 	$(FRAMEWORKS_RUN) --docs

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzing: each test/fuzz/<floor>/fuzz_<x>.c is a libFuzzer target.
 #   make check-fuzz [FUZZ_SECONDS=60]    every target; -j2: two at a time
-#   make fuzz-<x>   [FUZZ_SECONDS=600]   one
-# Seeds are test/fuzz/corpus/<x>/ and what test/fuzz/device/seed_*.c writes (binaries, all instructions); new
-# inputs and findings stay in $(FUZZ_BUILD)/fuzz/. Words in <x>.dict beside the source help where given.
+#   make fuzz-<x>   [FUZZ_SECONDS=600]   one target
+# Seeds are test/fuzz/corpus/<x>/ and the output of test/fuzz/device/seed_*.c (binaries, all instructions). New
+# inputs and findings stay in $(FUZZ_BUILD)/fuzz/. A file <x>.dict beside the source is used as dictionary.
 FUZZ_SECONDS ?= 60
 FUZZ_BUILD ?= build-fuzz
 FUZZ_CC ?= clang

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Mutants: small faults in shipped code, in test/mutants/<room>.mutants, each with the test that must fail because of
 # it. scripts/mutants makes and runs them.
-#   make check-mutants [ROOM=...]   a room, a mutant, or a file or folder that is changed; JOBS at a time.
-#                                   MUTANT_PARTS=6: a sixth of all, as the commit's hash says
-#   make check-long-mutants         those that only tests of whole daemons notice
+#   make check-mutants [ROOM=...]   the mutants of a room, a name, or a file or folder that they change; JOBS at a time.
+#                                   MUTANT_PARTS=6: a sixth of all, chosen by the commit's hash
+#   make check-long-mutants         mutants that only tests of whole daemons notice
 .PHONY: check-mutants check-long-mutants check-long
 check-mutants: ## small faults that the tests must notice; ROOM=worker, or a file
 	$(Q)BUILD=$(BUILD) scripts/mutants self-test -j$(JOBS)

@@ -53,7 +53,7 @@ check-plain: $(PLAIN_NOW) ## plain programs of several threads, one at a time; P
 TEST_SRC = $(filter %/$(T).c,$(UNIT_SRC))
 TEST_NOW = $(or $(filter %/$(T),$(UNIT) $(PLAIN)),$(patsubst %,$(BUILD)/%tests,$(dir $(TEST_SRC))))
 .PHONY: test
-test: $(if $(T),$(TEST_NOW)) ## one: T=test_ring [CASE=part of a case's name]
+test: $(if $(T),$(TEST_NOW)) ## one test: T=test_ring [CASE=part of a case's name]
 	@$(if $(T),,echo "make test T=test_ring [CASE=...]"; exit 1)
 	@$(if $(strip $<),,echo "make test: there is no test '$(T)'"; exit 1)
 	$(Q)$< $(if $(TEST_SRC),--filter "$$($(PYTHON) scripts/mutation/cases.py $(TEST_SRC) $(CASE))")

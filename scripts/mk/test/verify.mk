@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the software GPU's knowledge of PTX. The table test/data/verify.tar.xz is part of check-unit; here are
-#   check-verdicts         the table, asked of ptxas again (nothing where there is no ptxas)
-#   check-ptx-coverage     docs/ptx-coverage.md is what scripts/ptx-coverage writes, and true
-#   check-long-verify      all mutants of all instructions, asked of ptxas as well
-#   check-oracle           the software GPU against what a real one computed (part of check-long)
+# Tests of the software GPU's knowledge of PTX. The table test/data/verify.tar.xz is part of check-unit. This file has
+#   check-verdicts         compares the table with ptxas again (does nothing without ptxas)
+#   check-ptx-coverage     checks that docs/ptx-coverage.md is the output of scripts/ptx-coverage, and true
+#   check-long-verify      compares all mutants of all instructions with ptxas
+#   check-oracle           compares the software GPU with recorded results of a real one (part of check-long)
 $(BUILD)/test/verify/%: $(BUILD)/test/verify/%.o $(TEST_LIB) $(LIBS)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(DEVICE_LIBS) $(BROKER_LIBS) $(CTL_LIBS)
