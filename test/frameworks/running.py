@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one case: a daemon of its own on the software GPU, its processes under `salusctl run`, the verdict.
 
-    right     it compared and found all as wanted
-    refused   it ended with an error, and Salus said on standard error what it does not do
-    wrong     it went on to a comparison that failed, whatever was said
-    failed    it ended with an error about which Salus said nothing
-    crashed   the same by a signal
+    right     all its comparisons succeeded
+    refused   it ended with an error, and Salus reported an unsupported feature on standard error
+    wrong     a comparison failed, whatever Salus reported
+    failed    it ended with an error without a report by Salus
+    crashed   it ended by a signal without a report by Salus
     hangs     it was ended at its time limit
 """
 import ast

@@ -21,7 +21,7 @@ NVCC_sassonly := -gencode arch=compute_90,code=sm_90
 NVCC_static :=
 NVCC_shared := -cudart shared
 E2E_BUILDS := default debug lineinfo ptx75 ptx90
-# Each build with each cudart, paired with half of the product; the other half is in check-matrix.
+# Each build with one cudart, half of all pairs; check-matrix has the other half.
 E2E_PAIRS := default-shared debug-static lineinfo-shared ptx75-static ptx90-shared
 
 # Programs are in folders by topic; their names are unique. All include common.h.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Images as a worker loads them for its clients: reads the attributes of their functions, loads one
- * image several times, unloads beside running kernels, and launches with parameters as bytes.
+ * Loads images as a worker does for its clients: reads the attributes of their functions, loads one
+ * image several times, unloads while kernels run, and launches with parameters as bytes.
  */
 #include <string.h>
 

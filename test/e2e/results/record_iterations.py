@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Records what the worker reads of programs, for the tests of the iteration detector.
+"""Records the launches and waits of programs as the worker reads them, for the tests of the iteration detector.
 
     test/e2e/results/record_iterations.py FOLDER [NAME...]
 
-Each program runs twice: as it is, which gives the sequence, and with SALUS_MARK=1, which gives the places
-where it says that an iteration begins. Both runs must have the same launches, so the truth knows
-nothing of the detector, and the sequence nothing of the truth.
+Each program runs twice: unchanged, which gives the sequence, and with SALUS_MARK=1, which gives the true begins
+of iterations. Both runs must have the same launches. So the truth does not depend on the detector, and the
+sequence does not depend on the marks.
 
 A recording is text; a line goes from one true beginning to the next:
     [xN] TOKEN...      the line, N times
 A token is
     m                  an iteration begins with the next launch
-    K[:LIVE][,LOW]     a launch: its fingerprint's number in order of first appearance; live bytes, when not
-                       as at the launch before; the least live bytes in between, when less than both
-    i                  the program waited until nothing was queued
+    K[:LIVE][,LOW]     a launch: its fingerprint's number in order of first appearance; the live bytes, if they
+                       differ from those at the launch before; the least live bytes between, if below both
+    i                  the program waited until its queue was empty
     +T                 T tenths of a millisecond pass (1 ms and more are written)
 """
 import os

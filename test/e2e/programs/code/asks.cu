@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The compute capability that a library sees which shares the program's runtime: queried each
+ * The compute capability that a library sees if it shares the program's runtime: queried each
  * time, and as the runtime caches it for the whole process. */
 #include "common.h"
 
