@@ -28,8 +28,8 @@ class Proof(NamedTuple):
 
 
 UNIT_LIMIT_S = 200 # the test must fail by itself within this time, however busy the machine is
-HANG_LIMIT_S = 20  # for tests that may hang
-PATIENCE_S = 10    # the wait of a test for an event that never comes
+HANG_LIMIT_S = 20  # time limit of tests that may hang
+PATIENCE_S = 10    # how long a test waits for an event that never comes
 BELONGS = {"daemon": {"daemon/broker/": "salusd", "daemon/worker/": "salus-gpu", "daemon/ctl/": "salusctl"},
            "slurm": {"daemon/place/slurm/placer/": "slurm/salus-placer", "daemon/place/slurm/": "slurm/salus.so"}}
 PROGRAMS = ("salusd", "salus-gpu", "salusctl")

@@ -63,14 +63,14 @@ def call_unsupported():
 
 @case
 def refused():
-    """it calls what the driver does not support, and ends"""
+    """it makes an unsupported driver call, and ends"""
     call_unsupported()
     raise RuntimeError("it cannot go on")
 
 
 @case
 def refused_and_wrong():
-    """it calls what the driver does not support, and then has the wrong numbers"""
+    """it makes an unsupported driver call, and then has wrong numbers"""
     call_unsupported()
     close([1.0], [2.0])
 

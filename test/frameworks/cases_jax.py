@@ -45,7 +45,7 @@ def eager():
 
 @case
 def grad():
-    """gradients, second ones, Jacobians"""
+    """gradients, second derivatives, Jacobians"""
     f = lambda x: jnp.sum(jnp.sin(x) ** 3 / (1 + x * x))
     a = numbers(40)
     both(jax.grad(f), a)
@@ -170,7 +170,7 @@ def train_async_allocator():
 
 @case(env={"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"})
 def train_platform_allocator():
-    """the perceptron with memory of the driver's, for each array anew"""
+    """the perceptron with driver memory, allocated for each array"""
     train_mlp()
 
 

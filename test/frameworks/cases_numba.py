@@ -80,7 +80,7 @@ def matmul():
 
 @case
 def dynamic_shared():
-    """shared memory whose size the launch says, of two types"""
+    """dynamic shared memory, of two types"""
     @cuda.jit
     def mirror(x, y):
         f = cuda.shared.array(0, float32)[:64]
@@ -128,7 +128,7 @@ def reduce():
 
 @case
 def atomics():
-    """add, sub, max, min, and, or, xor, inc, dec, exch, cas; of global and shared memory"""
+    """add, sub, max, min, and, or, xor, inc, dec, exch, cas; in global and shared memory"""
     @cuda.jit
     def all_of_them(x, f, d, i, bins):
         s = cuda.shared.array(8, int32)
@@ -219,7 +219,7 @@ def random():
 
 @case
 def grid_sync():
-    """a heat equation in one launch: the whole grid waits after each step"""
+    """a heat equation in one launch: a grid barrier after each step"""
     @cuda.jit
     def heat(a, b, steps):
         grid = cuda.cg.this_grid()
@@ -272,7 +272,7 @@ def memory():
 
 @case
 def pinned_host_memory():
-    """ordinary memory, registered while a block lasts"""
+    """ordinary memory, registered within a `with` block"""
     x = rng.random(100000)
     with cuda.pinned(x):
         s = cuda.stream()
@@ -404,7 +404,7 @@ def arrays_in_kernels():
 
 @case
 def game_of_life():
-    """the CPU's function and the GPU's are one"""
+    """one function for the CPU and the GPU"""
     def alive(grid, i, j):
         n = 0
         for a in range(-1, 2):
@@ -461,7 +461,7 @@ def sessions():
 
 @case
 def printing():
-    """print and assert in a kernel without an assertion that fails"""
+    """print and assert in a kernel; no assertion fails"""
     @cuda.jit
     def kernel(x):
         i = cuda.grid(1)
@@ -486,7 +486,7 @@ def printing():
 
 @case
 def errors():
-    """an exception in a kernel of debug=True arrives as one"""
+    """an exception in a kernel with debug=True is raised on the host"""
     @cuda.jit(debug=True, opt=False)
     def kernel(x):
         if x[0] == 1:
@@ -521,7 +521,7 @@ def ipc():
 
 @case
 def own_examples():
-    """all examples of its documentation, as they are in its package: functions of C, captured arrays, heat, sessions"""
+    """all examples of Numba's documentation, from its package: C functions, captured arrays, heat, sessions"""
     tests = unittest.defaultTestLoader.loadTestsFromName("numba.cuda.tests.doc_examples")
     result = unittest.TextTestRunner(verbosity=2).run(tests)
     holds(result.testsRun >= 15 and not result.skipped, f"{result.testsRun} of 15 ran, skipped: {result.skipped}")

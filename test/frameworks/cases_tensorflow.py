@@ -226,7 +226,7 @@ def keras_mixed_precision():
 
 @case
 def keras_mixed_precision_cnn():
-    """the convolutions in mixed_float16, 50 steps so small that roundings do not grow"""
+    """the convolutions in mixed_float16, with 50 steps small enough that rounding errors do not grow"""
     tf.keras.mixed_precision.set_global_policy("mixed_float16")
     trained(convolutional, 8, 8, 1, tolerance=2e-2, rate=0.005)
 

@@ -51,7 +51,7 @@ def memory():
 
 @case
 def views():
-    """a column, which a kernel of PyTorch's own gathers"""
+    """a column, gathered by a kernel of PyTorch"""
     both(lambda x: x[10:20, 3], torch.randn(40, 7))
 
 
@@ -121,7 +121,7 @@ def linear():
 
 @case
 def linear_gradient():
-    """gradients of nn.Linear without a compiler: that of the bias is a sum by a kernel of PyTorch's own"""
+    """gradients of nn.Linear without a compiler: a kernel of PyTorch sums that of the bias"""
     layer, x = nn.Linear(48, 72), torch.randn(30, 48, requires_grad=True)
     gpu = nn.Linear(48, 72)
     gpu.load_state_dict(layer.state_dict())
@@ -238,7 +238,7 @@ def compile_attention_by_name():
 
 @case
 def compile_attention_plain():
-    """the same where PyTorch is to write it out (SDPBackend.MATH)"""
+    """the same with PyTorch's written-out form (SDPBackend.MATH)"""
     q, k, v = (torch.randn(2, 4, 64, 32) for _ in range(3))
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         compiled(torch.nn.functional.scaled_dot_product_attention, q, k, v)
@@ -246,7 +246,7 @@ def compile_attention_plain():
 
 @case
 def compile_constants():
-    """compiled as it is without a setting: constants are computed by kernels of PyTorch's own"""
+    """compiled with default settings: PyTorch's own kernels compute constants"""
     torch._inductor.config.joint_graph_constant_folding = True
     compiled(lambda a: torch.zeros_like(a).index_add(0, torch.arange(3, device=a.device), a[:3]), torch.randn(50, 70))
 
@@ -494,7 +494,7 @@ def train_graph():
 
 @case(env={"PYTORCH_ALLOC_CONF": "backend:native"})
 def compile_cuda_graphs():
-    """compiled with reduce-overhead: steps as graphs, their inputs copied by a kernel of PyTorch's own"""
+    """compiled with reduce-overhead: steps as graphs; a kernel of PyTorch copies their inputs"""
     a, b = torch.randn(64, 64), torch.randn(64)
     f = torch.compile(lambda x, y: torch.relu(x @ x + y).softmax(-1), mode="reduce-overhead")
     for _ in range(4):
@@ -503,7 +503,7 @@ def compile_cuda_graphs():
 
 @case(env={"PYTORCH_ALLOC_CONF": "backend:native"})
 def nccl():
-    """one rank: broadcast, all_reduce, all_gather; its image has 180 MiB, and a kernel calls any of its functions"""
+    """one rank: broadcast, all_reduce, all_gather; NCCL's image has 180 MiB, and a kernel may call any function"""
     store = torch.distributed.HashStore()
     torch.distributed.init_process_group("nccl", store=store, rank=0, world_size=1)
     a, x = numbers(1000)

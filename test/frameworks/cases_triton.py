@@ -364,7 +364,7 @@ def scale_kernel(x, out, n, by, BLOCK: tl.constexpr):
 
 @case
 def autotune():
-    """four configurations are timed by events, one is taken"""
+    """four configurations, timed by events; the fastest is used"""
     a, x = numbers(3000)
     out = empty(3000)
     scale_kernel[lambda meta: (triton.cdiv(3000, meta["BLOCK"]),)](x, out, 3000, 3.0)

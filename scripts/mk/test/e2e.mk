@@ -98,7 +98,7 @@ E2E_CLIENTS := $(addprefix $(BUILD)/test/e2e/,garbage_client nvml_reader driver_
 # the machine's speed.
 LOADED_PARTS := programs_together jobs_are iterations_are marks values registered killed garbage prints_at_once
 .PHONY: check-loaded
-check-loaded: all e2e-programs $(E2E_CLIENTS) ## a part of check-e2e beside twice as many busy processes as there are processors
+check-loaded: all e2e-programs $(E2E_CLIENTS) ## a part of check-e2e on a busy machine: beside two busy processes per processor
 	BUILD=$(BUILD) scripts/under-load $(PYTHON) test/e2e/results/run_e2e.py $(or $(E2E),$(LOADED_PARTS))
 
 .PHONY: e2e-programs check-e2e check-nested check-sharing check-e2e-asan check-matrix
