@@ -97,7 +97,7 @@ __global__ void by_threads(const unsigned *in, unsigned *out) {
     out[blockIdx.x * THREADS + threadIdx.x] = sum;
 }
 
-/* Copies arrive at a barrier; a token is waited for later. */
+/* Copies arrive at a barrier; the thread waits for its token later. */
 __global__ void by_barrier(const unsigned *in, unsigned *out) {
     __shared__ alignas(16) unsigned batch[2][THREADS];
     __shared__ cuda::barrier<cuda::thread_scope_block> bar;
