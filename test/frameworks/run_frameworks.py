@@ -27,13 +27,13 @@ BAD = ["wrong", "crashed", "hangs"]
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--only", action="append", metavar="FRAMEWORK", help="this one; can be given again")
-    p.add_argument("--case", action="append", metavar="NAME", help="cases with this in their name")
-    p.add_argument("--list", action="store_true", help="say what there is, and run nothing")
-    p.add_argument("--json", metavar="FILE", help="write all of the results there")
-    p.add_argument("--keep", action="store_true", help="keep each result in results.json as it comes, and make the page")
-    p.add_argument("--docs", action="store_true", help="make docs/frameworks.md from results.json, and run nothing")
-    p.add_argument("--check-docs", action="store_true", help="say whether that page is as it would be made")
+    p.add_argument("--only", action="append", metavar="FRAMEWORK", help="run only this framework; may be repeated")
+    p.add_argument("--case", action="append", metavar="NAME", help="run only cases with this text in their name; may be repeated")
+    p.add_argument("--list", action="store_true", help="list the cases, and run nothing")
+    p.add_argument("--json", metavar="FILE", help="write all results to FILE")
+    p.add_argument("--keep", action="store_true", help="store each result in results.json at once, and write docs/frameworks.md")
+    p.add_argument("--docs", action="store_true", help="write docs/frameworks.md from results.json, and run nothing")
+    p.add_argument("--check-docs", action="store_true", help="check that docs/frameworks.md follows from results.json")
     return p.parse_args()
 
 

@@ -418,7 +418,7 @@ def main():
     p.add_argument("--seeds", type=int, default=1)
     p.add_argument("--jobs", type=int, default=200)
     p.add_argument("--workload", choices=sorted(mix.LONG_PART), default="W-large")
-    p.add_argument("--scale", type=float, default=1 / 90, help="seconds of one of the paper's")
+    p.add_argument("--scale", type=float, default=1 / 90, help="seconds here for one of the paper's (default: 1/90)")
     p.add_argument("--json")
     p.add_argument("--kills", action="store_true")
     p.add_argument("--self-test", action="store_true")

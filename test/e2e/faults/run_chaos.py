@@ -332,7 +332,7 @@ def main():
     p.add_argument("--kills", type=int, default=40)
     p.add_argument("--jobs", type=int, default=6)
     p.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
-    p.add_argument("--worker", help="another salus-gpu")
+    p.add_argument("--worker", help="path of another salus-gpu to test")
     args = p.parse_args()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     print(f"chaos: {args.kills} kills beside {args.jobs} jobs, --seed {args.seed}", flush=True)

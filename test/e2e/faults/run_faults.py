@@ -182,7 +182,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--worker", help="another salus-gpu")
+    parser.add_argument("--worker", help="path of another salus-gpu to test")
     ARGS, rest = parser.parse_known_args()
     sys.argv[1:] = rest
     print(f"faults: --seed {ARGS.seed}", flush=True)

@@ -316,8 +316,8 @@ def arguments():
                         help="kernel policies, each with settings: A,B+KEY=VALUE+KEY=VALUE")
     parser.add_argument("--requests", type=int, default=100)
     parser.add_argument("--repeat", type=int, default=10)
-    parser.add_argument("--gap", type=float, default=GAP_MS, help="ms between requests, in the mean")
-    parser.add_argument("--report", help="what is printed goes there as well")
+    parser.add_argument("--gap", type=float, default=GAP_MS, help="mean time between requests, in ms")
+    parser.add_argument("--report", help="Markdown file to which the table is written as well")
     args = parser.parse_args()
     if args.requests < 1 or args.repeat < 1 or args.gap <= 0:
         parser.error("--requests, --repeat and --gap are above 0")

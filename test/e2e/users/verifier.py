@@ -48,7 +48,7 @@ def main():
     p.add_argument("--rounds", type=int, default=0)
     p.add_argument("--pinned", type=int, default=0)
     p.add_argument("--device", type=int, default=0)
-    p.add_argument("--uid", type=int, default=0, help="whose job it is, once everything is loaded")
+    p.add_argument("--uid", type=int, default=0, help="user of the job, once everything is loaded (default: 0, the caller)")
     o = p.parse_args()
     cuda = ctypes.CDLL(o.libcuda)
     if o.uid:
