@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of jobs per GPU and of GPUs per job, in one pool of struct fleet_seat.
+ * Lists of jobs per GPU and of GPUs per job, in one pool of places on GPUs.
  */
 #include "daemon/sim/place/fleet_seat.h"
 

@@ -12,8 +12,7 @@
 /* Returns 0 or -ENOMEM. */
 int fleet_seat_take(struct fleet *f, uint32_t job, uint32_t gpu);
 void fleet_seat_leave(struct fleet *f, uint32_t job);
-/* True if the GPU has enough memory for all its jobs, except those that are certain to run out of
- * memory. */
+/* True if the GPU has enough memory for all its jobs that are not certain to run out of memory. */
 bool fleet_seat_fits(const struct fleet *f, uint32_t gpu);
 
 #endif

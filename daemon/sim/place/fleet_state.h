@@ -40,7 +40,7 @@ struct fleet_seat {
 };
 
 struct fleet_gpu {
-    uint32_t first; /* first job, as an index of `seats` */
+    uint32_t first; /* the first element in `seats` */
     uint32_t jobs, services;
     uint64_t bytes; /* memory */
     double util;    /* total of its jobs; recomputed at each change, and so exact */
@@ -58,7 +58,7 @@ struct fleet {
 
     struct fleet_job *jobs;
     struct fleet_gpu *gpus;
-    struct fleet_seat *seats; /* a pool of places of jobs on GPUs; free ones are linked by `next` */
+    struct fleet_seat *seats; /* a pool; free elements are linked by `next` */
     uint32_t seat_room, free_seat;
     struct minheap ends; /* running jobs, by end_ns and number */
 
