@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Placers that break what place.h promises are found out, and said so; none hangs the world.
+ * Placers that break the promises of place.h are detected and reported; none makes the world hang.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -9,14 +9,14 @@
 #include "daemon/sim/place/fleet.h"
 #include "daemon/sim/place/fleet_run.h"
 
-/* One answer to the job, over and over. */
+/* A placer that repeats one answer about the job. */
 struct script {
     struct place_action actions[2];
     struct place_where where[2];
     size_t count, wrong;
     int64_t wake_ns;
     int err;
-    bool always; /* or to steps with a job only */
+    bool always; /* or only to steps with a job */
 };
 
 static int step(void *self, int64_t now_ns, const struct place_event *events, size_t count,

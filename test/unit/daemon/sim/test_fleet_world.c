@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cluster in virtual time against times worked out by hand.
+ * A cluster in virtual time, compared with times computed by hand.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -55,7 +55,7 @@ static void over(void) {
     free(rig);
 }
 
-/* Ten seconds, and twenty that come at five. */
+/* A job of ten seconds, and one of twenty that arrives at five. */
 Test(fleet_world, one_gpu_takes_one_after_the_other) {
     begin(1, 1);
     job(0, 10, 0.5);
@@ -74,7 +74,7 @@ Test(fleet_world, one_gpu_takes_one_after_the_other) {
     over();
 }
 
-/* 1.6 of a GPU: the square of 0.6 more time, for as long as both are there. */
+/* Demand of 1.6 GPUs: the square of 0.6 more time, for as long as both jobs run. */
 Test(fleet_world, the_curve_slows_down_who_share) {
     begin(1, 2);
     job(0, 10, 0.8);
@@ -97,7 +97,7 @@ Test(fleet_world, who_fits_together_is_not_slowed_down) {
     over();
 }
 
-/* Four of 0.75: x = 2. The square is 4; from 1 on straight, 1 + 2. */
+/* Four jobs of 0.75: x = 2. The square is 4; with a straight line from 1 on, 1 + 2. */
 Test(fleet_world, beyond_what_was_measured_the_curve_may_go_on_straight) {
     for (int straight = 0; straight < 2; straight++) {
         begin(1, 4);
@@ -124,7 +124,8 @@ Test(fleet_world, a_job_goes_as_fast_as_on_its_slowest_gpu) {
 
 /* ---- services -------------------------------------------------------------------------------- */
 
-/* It may take twice as long, which is a quarter of the GPU; the training has the rest. */
+/* The service may take twice as long, which needs a quarter of the GPU; the training has the
+ * rest. */
 Test(fleet_world, trainings_get_what_services_leave) {
     begin(1, 2);
     rules.speeds = FLEET_SHARES;
@@ -155,7 +156,7 @@ Test(fleet_world, services_get_what_trainings_leave) {
     }
 }
 
-/* Below 1 a service is to be faster than alone. */
+/* With a factor below 1, the service should be faster than alone. */
 Test(fleet_world, services_that_ask_for_too_much_are_late) {
     begin(2, 2);
     rules.speeds = FLEET_SHARES;
@@ -177,7 +178,7 @@ Test(fleet_world, services_that_ask_for_too_much_are_late) {
     over();
 }
 
-/* 0.96 of its length would take more than the GPU that it fills. */
+/* 0.96 of its length would take more than the whole GPU. */
 Test(fleet_world, what_no_gpu_could_hold_is_counted) {
     begin(2, 1);
     rules.speeds = FLEET_SHARES;
@@ -202,7 +203,7 @@ Test(fleet_world, trainings_sleep_beside_services_that_need_all) {
     over();
 }
 
-/* By the curve nobody is preferred. */
+/* With the curve no job is preferred. */
 Test(fleet_world, without_a_controller_services_are_slowed_down_as_well) {
     begin(1, 2);
     service(0, 10, 0.5, 1.1);
@@ -221,7 +222,7 @@ Test(fleet_world, without_a_controller_services_are_slowed_down_as_well) {
     over();
 }
 
-/* Held at 1 + error: as many on either side, and beyond two deviations one in 44. */
+/* Held at 1 + error: equally many on either side, and beyond two deviations one in 44. */
 Test(fleet_world, a_controller_is_off) {
     begin(200, 2);
     rules.speeds = FLEET_SHARES;
@@ -247,10 +248,10 @@ Test(fleet_world, a_controller_is_off) {
     over();
 }
 
-/* ---- ends that are none ---------------------------------------------------------------------- */
+/* ---- ends before completion ------------------------------------------------------------------ */
 
-/* Ten bytes: six and six do not fit. It dies three seconds after each start, at 3, 6, 9 and 12; the
- * other is gone at 10. */
+/* Ten bytes: six and six do not fit. The job dies three seconds after each start, at 3, 6, 9 and
+ * 12; the other one is gone at 10. */
 Test(fleet_world, who_has_not_the_memory_ends) {
     begin(1, 2);
     rules.memory_end_ns = 3 * S;
@@ -264,8 +265,8 @@ Test(fleet_world, who_has_not_the_memory_ends) {
     over();
 }
 
-/* While the second one, which wants eight of ten, is ending, a third one that wants six fits beside
- * the first, which has three. */
+/* While the second job, which wants eight of ten bytes, is ending, a third one that wants six
+ * fits beside the first, which has three. */
 Test(fleet_world, who_is_doomed_has_nothing) {
     begin(1, 3);
     rules.memory_end_ns = 3 * S;
@@ -279,7 +280,7 @@ Test(fleet_world, who_is_doomed_has_nothing) {
     over();
 }
 
-/* Persistent memory adds up, what is of an iteration is used in turns. */
+/* Persistent memory adds up, ephemeral memory is used in turns. */
 Test(fleet_world, lanes_hold_what_sums_do_not) {
     for (int lanes = 0; lanes < 2; lanes++) {
         begin(1, 2);
@@ -295,7 +296,7 @@ Test(fleet_world, lanes_hold_what_sums_do_not) {
     }
 }
 
-/* Two seconds of set-up and 33 of work; whole tens are kept. */
+/* Two seconds of set-up and 33 of work; checkpoints are at multiples of ten seconds. */
 Test(fleet_world, who_is_stopped_loses_what_was_not_kept) {
     begin(1, 1);
     rules.begin_ns = 2 * S;
@@ -324,7 +325,7 @@ Test(fleet_world, without_what_is_kept_it_begins_anew) {
     over();
 }
 
-/* ---- what the placer is told ----------------------------------------------------------------- */
+/* ---- measurements for the placer ------------------------------------------------------------- */
 
 /* Alone for 20 s, then at 1 / 1.36 of its speed. */
 Test(fleet_world, speeds_are_measured_when_they_have_lasted) {
@@ -358,7 +359,7 @@ Test(fleet_world, needs_are_measured_once) {
 
 /* ---- days ------------------------------------------------------------------------------------ */
 
-/* A day and a half of a training, beside a service of six hours on another GPU. */
+/* A training of a day and a half, and a service of six hours on another GPU. */
 Test(fleet_world, days_are_counted_from_the_first_arrival) {
     begin(2, 1);
     job(1000, 36 * 3600, 1);
@@ -373,7 +374,7 @@ Test(fleet_world, days_are_counted_from_the_first_arrival) {
     over();
 }
 
-/* Twelve services' GPUs ask for 2.4 of trainings. */
+/* The GPUs for twelve services require 2.4 GPUs for trainings. */
 Test(fleet_world, the_dearer_kind_says_how_many_separate_gpus_there_are) {
     begin(20, 1);
     for (int i = 0; i < 12; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs drawn by rule have what the rules say, and what is told of jobs is off as it is to be.
+ * Jobs that are drawn by rules satisfy the rules, and the requests told to the placer have the
+ * intended error.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ static double bytes_of(const struct jobset_job *j) {
     return (double)(j->is.persistent_bytes + j->is.ephemeral_bytes);
 }
 
-/* Over many seeds, as means are. */
+/* Checked over many seeds, because the rules state means. */
 Test(jobset_draw, horus_jobs_are_as_the_rules_say) {
     double length_s = 0, util = 0;
     uint32_t is_long = 0, count = 0;
@@ -132,7 +133,7 @@ Test(jobset_draw, what_is_missing_is_said) {
     jobset_finish(&s);
 }
 
-/* The error's root mean square, of the logarithms. */
+/* The root mean square of the errors of the logarithms. */
 Test(jobset_draw, what_is_told_is_off_as_it_is_to_be) {
     struct jobset s = drawn((struct jobset_draw){.kind = "day", .jobs = 20000}, 100);
     double squares = 0, memory = 0;
@@ -143,7 +144,7 @@ Test(jobset_draw, what_is_told_is_off_as_it_is_to_be) {
         const struct jobset_job *j = &s.jobs[i];
         double told = (double)(j->told.persistent_bytes + j->told.ephemeral_bytes);
         cr_assert(j->told.util > 0 && j->told.util <= 1);
-        if (i == 7 || j->is.util > 0.6) continue; /* above, 1 cuts it off */
+        if (i == 7 || j->is.util > 0.6) continue; /* above that, the limit of 1 truncates it */
         squares += pow(log(j->told.util / j->is.util), 2);
         memory += pow(log(told / bytes_of(j)), 2);
         free_ones++;

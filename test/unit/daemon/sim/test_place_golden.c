@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clusters of some hundred GPUs with more jobs than fit, where searches leave out much and most of
- * those that wait are not looked at: every decision is the one that was made when all of that was
- * looked at. The plain reference (placeref.h) is for a dozen nodes.
+ * Clusters of some hundred GPUs with more jobs than fit. The searches skip most of the cluster and
+ * most waiting jobs, and every decision must be the same as without skipping. The plain reference
+ * (placeref.h) is for a dozen nodes.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -79,7 +79,7 @@ static uint64_t any_running(struct cluster *c, bool ends) {
     return id;
 }
 
-/* Some come, some end, fail, want more memory, or are measured. */
+/* Random events: jobs arrive, end, fail, want more memory, or are measured. */
 static void happen(struct cluster *c) {
     c->count = 0;
     for (uint32_t n = draw(c, 6); n; n--) {
@@ -107,8 +107,8 @@ static void forget(struct cluster *c, uint64_t id) {
         if (c->running[i] == id) c->running[i--] = c->running[--c->running_count];
 }
 
-/* A job that was stopped in the same step may be said to have failed: that cannot be, and changes
- * nothing. */
+/* A job that was stopped in the same step may be reported as failed: that event is invalid, and
+ * changes nothing. */
 static void take(struct cluster *c, const struct place_answer *a) {
     mix(c, a->wrong_count);
     for (size_t i = 0; i < a->action_count; i++) {

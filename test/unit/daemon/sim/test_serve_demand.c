@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests at random: what their numbers are distributed like, by statistics of many.
+ * Random requests: statistics of many requests check their distributions.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ Test(serve_demand, normal_numbers_are_nearly_normal) {
     cr_expect_float_eq(within / MANY, 0.6827, 0.01);
 }
 
-/* All take 55 ms: batches of 16 take 25 + 0.15 16 55 = 157 ms, 101.9 requests a second. */
+/* All requests take 55 ms: batches of 16 take 25 + 0.15 16 55 = 157 ms, 101.9 requests a second. */
 Test(serve_demand, requests_come_at_a_part_of_the_capacity) {
     struct demand_spec spec = make_spec();
     struct demand d;
@@ -101,8 +101,8 @@ Test(serve_demand, each_application_has_its_mode) {
     serving_demand_finish(&d);
 }
 
-/* Counts within a second: of a Poisson process their variance is their mean; of one that bursts
- * more. */
+/* Variance of counts per second divided by their mean: 1 for a Poisson process, more for a
+ * bursty one. */
 static double dispersion(bool bursty) {
     static double counts[4000];
     struct demand_spec spec = make_spec();
@@ -151,7 +151,7 @@ Test(serve_demand, a_lognormal_distribution_has_its_mean_and_its_quantile) {
     }
 }
 
-/* e^(mu): what is below it is the first application's. */
+/* Requests below e^mu belong to the first application. */
 Test(serve_demand, short_requests_and_long_ones_are_two_applications) {
     struct demand_spec spec = make_spec();
     struct demand d;
@@ -204,7 +204,7 @@ Test(serve_demand, deviations_widen_from_mode_to_mode) {
     serving_demand_finish(&d);
 }
 
-/* Three gaps of mean 2: half as many times the mean of the rate. */
+/* Three gaps with mean 2 at half the rate: half as many requests. */
 Test(serve_demand, gaps_come_in_their_order_at_the_rate_of_the_load) {
     const double gaps[] = {1, 2, 3};
     struct demand_spec spec = make_spec();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A served model in virtual time: everybody is accounted for, the same gives the same, and what the
- * thesis says of the policies holds.
+ * A served model in virtual time: every request is accounted for, equal runs give equal results,
+ * and the thesis's statements about the policies hold.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -40,7 +40,7 @@ static double rate(const struct demand_spec *spec, const char *policy) {
     return (double)run(spec, (struct plan_config){.policy = policy}).finished / spec->count;
 }
 
-/* The requests are so rare that each is alone: 25 + 0.15 55 = 33.25 ms. */
+/* Requests are so rare that each is alone: 25 + 0.15 55 = 33.25 ms. */
 Test(serve_serving, whoever_is_alone_is_served_at_once) {
     struct demand_spec spec = make_spec(0.001);
     spec.modes = 1;
@@ -64,7 +64,7 @@ Test(serve_serving, the_same_seed_gives_the_same) {
     cr_expect_neq(memcmp(&a, &b, sizeof(a)), 0);
 }
 
-/* Three modes, deadlines of 3 times P99 (thesis, Fig. 4.8c): Orloj first, then Clockwork. */
+/* Three modes, deadlines of 3 times P99 (thesis, Fig. 4.8c): Orloj is best, then Clockwork. */
 Test(serve_serving, orloj_finishes_most_when_there_is_too_much) {
     struct demand_spec spec = make_spec(1.0);
     double orloj = rate(&spec, "orloj"), clockwork = rate(&spec, "clockwork");
@@ -96,7 +96,7 @@ Test(serve_serving, b_does_not_matter_much) {
     cr_expect_lt(most - least, 0.03, "%g to %g", least, most);
 }
 
-/* A constant time: "no worse than Clockwork" (Fig. 4.11). */
+/* With a constant time: "no worse than Clockwork" (Fig. 4.11). */
 Test(serve_serving, of_a_static_model_it_is_no_worse_than_clockwork) {
     struct demand_spec spec = make_spec(0.9);
     spec.modes = 1;
@@ -114,7 +114,7 @@ Test(serve_serving, overhead_is_time_of_the_worker) {
     cr_expect_float_eq((double)r.busy_ns / (double)(r.batches * MS), 35.25, 0.2);
 }
 
-/* The assumption before any sample is 10 ms a request, a fifth of the mean. */
+/* Before any sample, 10 ms a request are assumed, a fifth of the mean. */
 Test(serve_serving, what_nobody_has_seen_is_learnt) {
     struct demand_spec spec = make_spec(0.9);
     spec.unknown = true;
@@ -125,8 +125,8 @@ Test(serve_serving, what_nobody_has_seen_is_learnt) {
     cr_expect_float_eq(unknown.finished, known.finished, 0.03 * spec.count);
 }
 
-/* "Causing the subsequent batch to fail" (section 4.2.3): close to half, whatever the deadline;
- * where all requests take the same no batch is late, and none fails. */
+/* "Causing the subsequent batch to fail" (section 4.2.3): close to half fail, whatever the
+ * deadline. If all requests take equally long, no batch is late and none fails. */
 Test(serve_serving, where_times_vary_a_late_batch_costs_infer5_the_next) {
     struct demand_spec spec = make_spec(0.7);
     struct plan_config explained = {.policy = "infer5", .plain = true};

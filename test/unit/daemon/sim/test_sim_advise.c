@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Advice on sharing a device: pairs of jobs computed by hand, the text for them, and files that
- * have no device in common.
+ * Advice on sharing a device: pairs of jobs computed by hand, the resulting text, and files without
+ * a common device.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -116,8 +116,8 @@ Test(sim_advise, two_that_fill_it_do_not) {
     finish(&a);
 }
 
-/* Side by side a request of 10 ms has .75 of a device that another takes .25 to .5 of, for 40 ms;
- * in turns it waits for the other's iteration. */
+/* Side by side, a request of 10 ms gets .75 of a device of which another takes .25 to .5, for 40
+ * ms; in turns it waits for the other's iteration. */
 #define SERVER "job name=server iterations=40 iteration=10ms think=exp(30ms) " NEEDS "\n"
 #define SLOW "job name=slow demand=0.5 iterations=100 iteration=40ms " NEEDS "\n"
 
@@ -139,8 +139,8 @@ Test(sim_advise, what_a_server_may_lose_decides) {
 
 Test(sim_advise, fair_is_whoever_loses_most) {
     struct asked a;
-    /* srtf serves the short one first: more is done by then, and the long one loses nothing more;
-     * taking turns, both lose alike. */
+    /* srtf serves the short job first: more work is done by then, and the long one loses nothing
+     * more. With fair turns, both lose equally. */
     ask(&a, ADVISE_FAIR, "job name=x iterations=10 iteration=10ms " NEEDS "\n",
         "job name=y iterations=100 iteration=10ms " NEEDS "\n");
     cr_assert_eq(a.err, 0, "%s", a.why);
@@ -192,7 +192,7 @@ Test(sim_advise, starts_are_at_other_moments) {
     finish(&a);
 }
 
-/* ---- what cannot be answered ----------------------------------------------------------------- */
+/* ---- unanswerable questions ------------------------------------------------------------------ */
 
 Test(sim_advise, who_is_too_large_is_named) {
     struct asked a;

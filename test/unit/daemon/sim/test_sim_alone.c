@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs alone, and what others cost them, in times worked out by hand.
+ * Jobs alone, and the cost of other jobs for them, in times computed by hand.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -17,8 +17,7 @@
 
 #define MS 1000000ull
 
-/* Two trainers that share a device that each would fill, a server beside them, and one too large.
- */
+/* Two trainers that each would fill the device, a service, and a job that is too large. */
 static const char mixed[] =
     "device memory=1GiB\n"
     "job name=short persistent=1MiB ephemeral=1MiB iterations=10 iteration=10ms\n"
@@ -101,7 +100,7 @@ Test(sim_alone, the_end_of_a_server_is_in_no_completion_time) {
     finish(&runs);
 }
 
-/* The job's host computes between iterations, and nobody asked for them. */
+/* The job's host computes between iterations, and the iterations are no requests. */
 Test(sim_alone, the_end_of_a_training_with_pauses_is_a_completion_time) {
     struct runs runs = run("device memory=1GiB\n"
                            "job name=training persistent=1MiB ephemeral=1MiB iterations=10 "
@@ -117,7 +116,7 @@ Test(sim_alone, what_the_run_stopped_in_is_compared_by_what_was_done) {
     struct runs runs = run("device memory=1GiB until=100ms\n"
                            "job name=a persistent=1MiB ephemeral=1MiB iteration=10ms\n"
                            "job name=b persistent=1MiB ephemeral=1MiB iteration=10ms\n");
-    cr_expect_eq(runs.alone->jobs[0].iterations, 9); /* the tenth ends as the run stops */
+    cr_expect_eq(runs.alone->jobs[0].iterations, 9); /* the tenth iteration ends as the run stops */
     cr_expect_gt(alone_slowdown(runs.alone, runs.fair, &runs.w, 0), 1.7);
     cr_expect_lt(alone_slowdown(runs.alone, runs.fair, &runs.w, 0), 2.6);
     finish(&runs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim cluster`: what options say, the policies themselves in the world, and what comes out.
+ * `salus-sim cluster`: its options, the placement policies in the simulated world, and its output.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define WORDS 64
 #define TEXT_BYTES 600
 
-/* Splits at blanks, which makes argv of it. */
+/* Splits the text at blanks into argv. */
 static bool take(struct clusteropt *o, char *text, const char *command, char **said) {
     char *argv[WORDS] = {"cluster"}, *rest = text;
     size_t bytes;
@@ -126,7 +126,8 @@ Test(sim_cluster, every_policy_brings_all_jobs_to_their_end) {
         const struct clusters_cell *cell = &c.cells[i];
         const char *policy = o.config.policies[i];
         cr_expect_eq(measure_mean(&cell->refused), 0, "%s: all fit a GPU", policy);
-        bool divided = strcmp(policy, "separate") == 0; /* no two nodes are for trainings */
+        /* no two nodes are reserved for trainings */
+        bool divided = strcmp(policy, "separate") == 0;
         cr_expect(measure_mean(&cell->stranded) == 0 || divided, "%s", policy);
         cr_expect(measure_mean(&cell->makespan) > 86400 * 0.9, "%s", policy);
         cr_expect(measure_mean(&cell->used) <= 24, "%s", policy);
@@ -156,7 +157,7 @@ Test(sim_cluster, without_errors_nobody_lacks_memory) {
     }
 }
 
-/* 0.9 of its length takes more than it asks for: the placer must know. */
+/* 0.9 of its length needs more than its request: the placer must know that. */
 Test(sim_cluster, slos_below_one_are_held_if_they_are_planned_for) {
     for (int planned = 0; planned < 2; planned++) {
         struct clusteropt o =
@@ -172,7 +173,7 @@ Test(sim_cluster, slos_below_one_are_held_if_they_are_planned_for) {
     }
 }
 
-/* Known exactly, services are never late but by the controller's error. */
+/* With exact knowledge, services are never late except for the controller's error. */
 Test(sim_cluster, gpucolo_holds_what_it_promises) {
     struct clusteropt o =
         options("--gpus 24 --jobs 600 --load 1.2 --slo 1.2 --error 0 "
@@ -184,7 +185,7 @@ Test(sim_cluster, gpucolo_holds_what_it_promises) {
     clusters_finish(&c);
 }
 
-/* When predictions are wrong, trainings suffer, not services; by the curve both would. */
+/* When predictions are wrong, trainings suffer, not services; with the curve both would. */
 Test(sim_cluster, under_gpucolo_services_get_what_they_promise_first) {
     double late[2];
     for (int curve = 0; curve < 2; curve++) {
@@ -257,8 +258,8 @@ Test(sim_cluster, jobs_and_nodes_come_from_files) {
     rmdir(folder);
 }
 
-/* Eight of 0.14 may share a GPU where each may take 1.2 times as long; the curve of pairs would let
- * ten. */
+/* Eight services of 0.14 may share a GPU if each may take 1.2 times as long; the curve of pairs
+ * would allow ten. */
 Test(sim_cluster, services_beside_services_are_reckoned_by_their_shares) {
     char path[] = "/tmp/salus-cluster-XXXXXX", command[TEXT_BYTES];
     int fd = mkstemp(path);

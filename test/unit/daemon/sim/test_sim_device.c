@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The simulated device: when iterations that share it end, against times worked out by hand, and
- * random ones against a plain model that integrates every share.
+ * The simulated device: the end times of iterations that share it, compared with times computed by
+ * hand, and random ones with a plain model that integrates every share.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -55,25 +55,25 @@ Test(sim_device, those_that_fit_beside_one_another_do_not_slow) {
     simdev_destroy(d);
 }
 
-/* Two that could each fill it: half each while both run. */
+/* Two jobs that could each fill the device: half each while both run. */
 Test(sim_device, full_ones_split_it) {
     struct simdev *d = device((uint32_t[]){1000, 1000}, 2);
     simdev_start(d, 0, 0, 1000);
-    simdev_start(d, 500, 1, 1000); /* 0 has 500 left, at half: until 1500 */
+    simdev_start(d, 500, 1, 1000); /* job 0 has 500 left, at half speed: until 1500 */
     expect_next(d, 1500, 0);
-    expect_next(d, 2000, 1); /* 500 behind it at 1500 */
+    expect_next(d, 2000, 1); /* 500 done at 1500 */
     simdev_destroy(d);
 }
 
-/* Max-min: 0.2 is below the level and keeps its share; 0.6 and 0.8 get 0.4 each, that is 2/3 and
- * 1/2 of their speed. */
+/* Max-min: 0.2 is below the level and keeps its share; 0.6 and 0.8 get 0.4 each, which is 2/3
+ * and 1/2 of their speed. */
 Test(sim_device, less_is_left_where_several_run) {
     world.left_milli = 800;
     struct simdev *d = device((uint32_t[]){1000, 1000, 300}, 3);
     simdev_start(d, 0, 0, 1000);
     simdev_start(d, 0, 1, 2000);
     expect_next(d, 2500, 0); /* .4 each */
-    expect_next(d, 3500, 1); /* and what is left of it alone */
+    expect_next(d, 3500, 1); /* the rest of it runs alone */
     simdev_start(d, 4000, 2, 100);
     expect_next(d, 4100, 2);
     simdev_destroy(d);
@@ -86,9 +86,9 @@ Test(sim_device, the_small_one_is_served_first_and_the_rest_is_split) {
     simdev_start(d, 0, 1, 300);
     simdev_start(d, 0, 2, 1200);
     expect_next(d, 300, 1);
-    /* 0: 200 behind it, 400 left; 2: 150 behind it, 1050 left; now 0.5 each: 5/6 and 5/8. */
+    /* 0: 200 done, 400 left; 2: 150 done, 1050 left; now 0.5 each: 5/6 and 5/8. */
     expect_next(d, 780, 0);
-    expect_next(d, 1530, 2); /* 450 behind it at 780, 750 alone */
+    expect_next(d, 1530, 2); /* 450 done at 780, 750 left alone */
     simdev_destroy(d);
 }
 
@@ -123,7 +123,7 @@ Test(sim_device, clocks_that_run_for_long_still_see_a_nanosecond) {
             n += simdev_finished(d, now, ended);
         }
     }
-    /* Half of the time at 1/2, but for the nanosecond at 0.4995: rounded up. */
+    /* Half of the time at 1/2, except for the nanosecond at 0.4995: rounded up. */
     cr_expect_eq(now, 20000 * 200000000003ull, "%lu", (unsigned long)now);
     simdev_destroy(d);
 }

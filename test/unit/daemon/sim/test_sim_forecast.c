@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The forecast of slack (forecast.h) against the simulated device (kdev.h), for requests of random
- * kernels that come while a random best-effort kernel runs.
+ * The forecast of the slack policy (forecast.h) compared with the simulated device (kdev.h), for
+ * requests of random kernels that arrive while a random best-effort kernel runs.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #define SMS 80u
 #define STEPS 16u
 #define CASES 4000u
-#define COMES_NS 1u /* the request: the best-effort kernel has just begun */
+#define COMES_NS 1u /* arrival of the request: the best-effort kernel has just begun */
 
 struct dice {
     uint64_t seed, drawn;
@@ -41,7 +41,7 @@ static struct forecast_use use(const struct workload_kernel *k) {
 
 static const struct workload v100 = {.sms = SMS};
 
-/* By how much the device delays the request. */
+/* The time by which the device delays the request. */
 static double seen(const struct workload_kernel *high, uint32_t count,
                    const struct workload_kernel *best) {
     const struct kdev_contention c = {.slots = CONTENTION_SLOTS / 1000.0,
@@ -99,7 +99,7 @@ static struct sums compare(uint32_t most_ns, uint32_t least_sms, uint32_t most_s
     return s;
 }
 
-/* Rounding apart, the two go by the same rules. */
+/* Except for rounding, both follow the same rules. */
 static void expect_alike(const struct sums *s) {
     cr_expect_gt(s->seen / CASES, 10000, "there is nothing to reckon");
     cr_expect_lt(s->apart, 0.01 * s->seen, "%g of %g, reckoned %g", s->apart, s->seen, s->reckoned);

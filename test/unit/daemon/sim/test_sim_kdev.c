@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The simulated device at the grain of kernels: times worked out by hand for each rule of kdev.h,
- * what random kernels must keep to, and Table 2 of the Orion paper.
+ * The simulated device for single kernels: times computed by hand for each rule of kdev.h,
+ * invariants with random kernels, and Table 2 of the Orion paper.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #define DEPTH 4
 #define US 1000ull
 
-/* One slot for all SMs, units that contention leaves whole: rules one at a time. */
+/* One slot stands for all SMs, and contention costs nothing: tests one rule at a time. */
 static const struct kdev_contention plain = {.slots = 1, .left = 1};
 
 static const struct workload v100 = {.sms = 80}, soft = {.sms = 80, .sliced = true};
@@ -31,7 +31,7 @@ static struct kdev_work slots_only(double us, double want, double wave_us) {
     return (struct kdev_work){.duration_ns = us * 1e3, .want = want, .wave_ns = wave_us * 1e3};
 }
 
-/* When each stream's last operation ends, by stream. */
+/* The end of each stream's last operation, by stream. */
 static void run_to_end(struct kdev *d, uint64_t *ends) {
     uint32_t streams[STREAMS], count;
     for (uint64_t at; (at = kdev_next(d)) != KDEV_NEVER;) {
@@ -43,7 +43,7 @@ static void run_to_end(struct kdev *d, uint64_t *ends) {
     }
 }
 
-/* Ends of up to 4 kernels, stream by stream, pushed at given times with given levels. */
+/* Ends of up to 4 kernels, by stream, submitted at given times with given levels. */
 struct pushed {
     struct kdev_work work;
     uint64_t at_us;
@@ -157,7 +157,8 @@ static struct kdev_work slices(double us, double use) {
     return kdev_work_of(&soft, &k);
 }
 
-/* Nobody keeps anything: the second has its half at once, and the first takes 10 + 2 * 10 - 10. */
+/* No kernel keeps its slots: the second one has its half at once, and the first takes 10 + 2 *
+ * 10 - 10. */
 Test(sim_kdev, a_sliced_device_is_shared_anew_at_any_moment) {
     const struct kdev_contention c = {.slots = 1, .left = 1, .sliced = true};
     ENDS(&c, {slices(20, 1), 0, 0}, {slices(5, 1), 10, 0}) ARE(25, 20);
@@ -172,7 +173,7 @@ Test(sim_kdev, less_of_a_sliced_device_is_left_where_several_run) {
     ENDS(&c, {slices(12, 0.9), 0, 0}) ARE(12);
 }
 
-/* At 10 us it waits for 3, in which the first goes on; then half each. */
+/* The kernel that arrives at 10 us waits for 3 us, in which the first continues; then half each. */
 Test(sim_kdev, what_begins_beside_others_waits_for_their_slices) {
     const struct kdev_contention c = {.slots = 1, .left = 1, .sliced = true, .wait_ns = 3000};
     ENDS(&c, {slices(20, 1), 0, 0}, {slices(4, 1), 10, 0}) ARE(24, 21);
@@ -187,8 +188,8 @@ Test(sim_kdev, a_higher_level_has_its_slices_first) {
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* Three that want .2, .7 and .7 of 1 get .2, .4 and .4: the small one runs at full speed. Once it
- * has ended, after 10 us, the others have .5 each: 40/7 us of each were done by then. */
+/* Three kernels that want .2, .7 and .7 of 1 get .2, .4 and .4: the small one runs at full
+ * speed. It ends after 10 us; then the others have .5 each, with 40/7 us of each done. */
 Test(sim_kdev, slots_are_shared_by_water_filling) {
     double done = 10 * 0.4 / 0.7, end = 10 + (100 - done) * 0.7 / 0.5;
     ENDS(&plain, {slots_only(10, 0.2, 0), 0, 0}, {slots_only(100, 0.7, 0), 0, 0},
@@ -203,23 +204,25 @@ Test(sim_kdev, running_blocks_keep_their_slots) {
     ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 0.5, 0), 2, 1}) ARE(10, 20);
 }
 
-/* A kernel of 4 waves of 10 us; another one comes in the second and gets half at its end. */
+/* A kernel of 4 waves of 10 us; another one arrives during the second wave and gets half at its
+ * end. */
 Test(sim_kdev, slots_are_given_out_anew_when_a_wave_ends) {
     /* From 20 us on half each: the second ends at 40, when 30 of the first's 40 us are done. */
     ENDS(&plain, {slots_only(40, 1, 10), 0, 0}, {slots_only(10, 1, 0), 13, 0}) ARE(50, 40);
-    /* A whole wave when the other is of a higher level. */
+    /* The other one gets a whole wave if its level is higher. */
     ENDS(&plain, {slots_only(40, 1, 10), 0, 0}, {slots_only(10, 1, 0), 13, 1}) ARE(50, 30);
-    /* It comes exactly when a wave ends. */
+    /* The other one arrives exactly when a wave ends. */
     ENDS(&plain, {slots_only(40, 1, 10), 0, 0}, {slots_only(10, 1, 0), 20, 1}) ARE(50, 30);
 }
 
-/* An event is at a whole nanosecond, the end of a wave need not be. */
+/* An event is at a whole nanosecond; the end of a wave need not be. */
 Test(sim_kdev, a_wave_that_ends_between_two_nanoseconds_gives_its_slots_back) {
     ENDS(&plain, {slots_only(40.0016, 1, 10.0004), 0, 0}, {slots_only(10, 1, 0), 13, 1})
     ARE(50.0016, 30.0008);
 }
 
-/* When two kernels end: one of the lower level, from 0 on, and one that comes at `comes_us`. */
+/* The ends of two kernels: one of the lower level, from 0 on, and one that arrives at
+ * `comes_us`. */
 static void ends_of_two(uint64_t slice_us, struct kdev_work first, struct kdev_work second,
                         uint64_t comes_us, uint64_t ends[STREAMS]) {
     struct kdev *d = device(&plain);
@@ -240,7 +243,8 @@ Test(sim_kdev, a_kernel_gives_way_at_the_end_of_its_slice) {
     cr_expect_eq(ends[0], 42500, "it keeps what the other leaves: %lu", (unsigned long)ends[0]);
 }
 
-/* From the end of its slice, 16 us, to 30. What its stream has behind it does not begin before. */
+/* Paused from the end of its slice, 16 us, to 30. Later work of its stream does not begin
+ * before. */
 Test(sim_kdev, what_stands_still_goes_on_when_it_is_told) {
     struct kdev_work first = slots_only(40, 1, 0), behind = slots_only(5, 0.5, 0);
     struct kdev *d = device(&plain);
@@ -266,13 +270,13 @@ static struct kdev_work sized(double us, double full, double fit) {
     return (struct kdev_work){.duration_ns = us * 1e3, .want = 1, .full = full, .fit = fit};
 }
 
-/* Bound by memory, say: half of the slots are enough, .3 of them are not. */
+/* A memory-bound kernel, for example: half of the slots are enough, .3 of them are not. */
 Test(sim_kdev, a_kernel_that_is_as_fast_on_fewer_sms_loses_nothing_there) {
     ENDS(&plain, {slots_only(30, 0.5, 0), 0, 1}, {sized(10, 0.4, 0), 0, 0}) ARE(30, 10);
     ENDS(&plain, {slots_only(40, 0.7, 0), 0, 1}, {sized(30, 0.4, 0), 0, 0}) ARE(40, 40);
 }
 
-/* Slots that it is not given are free for others; at a higher level it is given all. */
+/* Slots that it does not get are free for others; at a higher level it gets all. */
 Test(sim_kdev, best_effort_work_is_given_no_more_than_fits_it) {
     ENDS(&plain, {sized(30, 0.4, 0.3), 0, 0}, {slots_only(10, 0.7, 0), 5, 0}) ARE(40, 15);
     ENDS(&plain, {sized(30, 0.4, 0.3), 0, 1}, {slots_only(10, 0.7, 0), 5, 0}) ARE(30, 40);
@@ -281,7 +285,8 @@ Test(sim_kdev, best_effort_work_is_given_no_more_than_fits_it) {
 /* ---- sub-grids ---------------------------------------------------------------------------------
  */
 
-/* When a kernel ends that is to stand still from 13 us to 33, and whether it did at 25. */
+/* The end of a kernel that is told to pause from 13 us to 33; *stood: whether it was paused at
+ * 25. */
 static uint64_t end_of_still(struct kdev_work work, bool *stood) {
     struct kdev *d = device(&plain);
     uint64_t ends[STREAMS];
@@ -307,17 +312,18 @@ Test(sim_kdev, a_kernel_of_sub_grids_stands_still_between_its_waves) {
 }
 
 Test(sim_kdev, the_higher_level_is_served_first_whenever_slots_are_free) {
-    /* All at once: the high one has all; then the others half each. */
+    /* All are submitted at once: the high-level kernel has all slots; then the others have half
+     * each. */
     ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 1, 0), 0, 0},
          {slots_only(10, 1, 0), 0, 1})
     ARE(30, 30, 10);
-    /* Both levels wait for the first: what it leaves goes up. */
+    /* Both levels wait for the first kernel: slots that it leaves go to the higher level. */
     ENDS(&plain, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 0.6, 0), 1, 0},
          {slots_only(10, 0.6, 0), 2, 1})
     ARE(10, 10 + 10 + 10 / 3.0, 20);
 }
 
-/* More slots than one kernel can use are for the others. */
+/* Slots that one kernel cannot use go to the others. */
 Test(sim_kdev, blocks_of_several_kernels_share_sms) {
     const struct kdev_contention c = {.slots = 1.5, .left = 1};
     ENDS(&c, {slots_only(10, 1, 0), 0, 0}, {slots_only(10, 1, 0), 2, 0}) ARE(10, 16);
@@ -325,8 +331,8 @@ Test(sim_kdev, blocks_of_several_kernels_share_sms) {
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-/* A quarter of the slots for stream 0: four times as long, and the rest is others'; a kernel that
- * runs already keeps what it has. */
+/* A quarter of the slots for stream 0: it takes four times as long, and the rest is for others;
+ * a running kernel keeps its slots. */
 Test(sim_kdev, a_stream_is_kept_to_its_part_of_the_slots) {
     struct kdev *d = device(&plain);
     struct kdev_work whole = slots_only(100, 1, 0), most = slots_only(100, 0.75, 0);
@@ -351,15 +357,15 @@ static struct kdev_work units(double us, double compute, double memory) {
         .duration_ns = us * 1e3, .want = 0.1, .compute = compute, .memory = memory};
 }
 
-/* Uses .2, .6 and .6 of the bandwidth: .2, .4 and .4. */
+/* Demands of .2, .6 and .6 of the bandwidth: .2, .4 and .4. */
 Test(sim_kdev, bandwidth_is_shared_by_water_filling) {
     double done = 10 * 0.4 / 0.6, end = 10 + (100 - done) * 0.6 / 0.5;
     ENDS(&plain, {units(10, 0, 0.2), 0, 0}, {units(100, 0, 0.6), 0, 0}, {units(100, 0, 0.6), 0, 0})
     ARE(10, end, end);
 }
 
-/* The scarcest unit sets the pace. What the first, held by bandwidth at half speed, leaves of the
- * arithmetic is the third's: (.8 - .4 / 2) / .8 of its speed. */
+/* The scarcest unit sets the pace. Bandwidth limits the first kernel to half speed; the third
+ * gets the arithmetic that it leaves: (.8 - .4 / 2) / .8 of its speed. */
 Test(sim_kdev, what_one_unit_withholds_another_unit_gives_on) {
     const struct kdev_contention c = {.slots = 1, .left = 0.8};
     ENDS(&c, {units(100, 0.4, 0.8), 0, 0}, {units(100, 0, 0.8), 0, 0}, {units(30, 0.8, 0), 0, 0})
@@ -370,8 +376,8 @@ Test(sim_kdev, no_level_helps_within_a_unit) {
     ENDS(&plain, {units(10, 0, 1), 0, 0}, {units(10, 0, 1), 0, 1}) ARE(20, 20);
 }
 
-/* Contention leaves less of a unit to several, and all of it to one that runs beside a copy or
- * beside one that waits for slots. */
+/* Contention reduces a unit for several kernels, not for one that runs with a copy or with one
+ * that waits for slots. */
 Test(sim_kdev, contention_costs_only_when_several_run) {
     const struct kdev_contention c = {.slots = 1, .left = 0.5};
     struct kdev_work one = units(10, 0.9, 0), full = {.duration_ns = 10e3, .want = 1, .compute = 1};
@@ -395,7 +401,8 @@ Test(sim_kdev, table_2_of_the_orion_paper) {
 
 /* ---- random kernels -------------------------------------------------------------------------- */
 
-/* Each takes at least its own time, nobody gets slots that there are not, and everything ends. */
+/* Each kernel takes at least its own time, the slots in use never exceed the total, and
+ * everything ends. */
 static void run_random(uint64_t seed) {
     const struct kdev_contention c = {.slots = CONTENTION_SLOTS / 1000.0,
                                       .left = CONTENTION_LEFT / 1000.0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules that the simulator holds the scheduler to, each broken once.
+ * The rules by which the simulator checks the scheduler, each broken once.
  */
 #include <criterion/criterion.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From a scheduler's events to a workload of kernels (daemon/ctl/record/kernel_trace.h), in times
- * worked out by hand; and that whatever is read becomes a workload that the simulator takes.
+ * computed by hand; and any input that is read becomes a workload that the simulator accepts.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static char *written(struct recording *r, const struct kernel_trace *t) {
     return text;
 }
 
-/* One without jobs is none. */
+/* A workload without jobs is invalid. */
 static void expect_valid(const char *text) {
     struct workload w;
     struct buf errors;
@@ -59,10 +59,10 @@ static void expect_valid(const char *text) {
 
 /* ---- one job --------------------------------------------------------------------------------- */
 
-/* Admitted at 1 ms; a first iteration with a fill of its own; three like one another, 100 us each:
- * two kernels launched at once, which take 30 and 40, a copy after 5 us of waiting, 15 of its host
- * behind it; and the last one with more behind it. The second is held up for so long before its
- * copy. */
+/* Admitted at 1 ms. The first iteration has a fill of its own. Three equal ones follow, 100 us
+ * each: two kernels launched at once, which take 30 and 40, and a copy after 5 us of waiting,
+ * then 15 us of host time. The last one has more host time at its end. The second one is delayed
+ * by `held_ns` before its copy. */
 static char *trainer_held_up(uint64_t held_ns) {
     char *text = NULL;
     size_t bytes;
@@ -104,7 +104,7 @@ Test(sim_recorded, an_iteration_is_what_most_of_them_are) {
     cr_expect_eq(kernel_trace_alone_ns(&s->ops[1]), 40 * US, "from the end of the one before");
     cr_expect_eq(kernel_trace_alone_ns(&s->ops[2]), 10 * US);
     cr_expect_eq(s->tail_ns / 3, 15.0 * US);
-    /* 40 of 80 us that something was on the device */
+    /* 40 of the 80 us in which any operation was on the device */
     cr_expect_eq(kernel_trace_use_milli(j), (3 * 40 + 50 + 40) * 1000 / (3 * 80 + 50 + 80));
     kernel_trace_finish(&t);
     free(text);
@@ -117,8 +117,8 @@ Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
     recording_init(&r);
     add_job(&r, 7, "train", "marks");
     char *file = written(&r, &t);
-    /* 500 us to the first boundary, and 550 from the last, less 100. Before the first there was a
-     * fill alone: it is no iteration, though the daemon counted it. */
+    /* 500 us to the first boundary, and 550 from the last, minus 100. Before the first there was
+     * only a fill: that is no iteration, although the daemon counted it. */
     cr_expect_str_eq(
         file,
         "# recorded by salusctl\n"
@@ -146,7 +146,8 @@ Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
     free(text);
 }
 
-/* It has no boundary of its own, as the first mark of a job that launched nothing before. */
+/* The start has no boundary of its own, because the first mark comes from a job that has
+ * launched nothing. */
 Test(sim_recorded, a_first_iteration_is_not_of_the_start) {
     struct kernel_trace t = read_trace(
         "@1000\n> admit 1@0\n@2000\n1:1#c8\n> run 1:1\n@3000\n1=1\n@4000\n1|\n1:1#c8\n> run 1:1\n"
@@ -155,7 +156,7 @@ Test(sim_recorded, a_first_iteration_is_not_of_the_start) {
     recording_init(&r);
     add_job(&r, 1, "train", "marks");
     char *file = written(&r, &t);
-    /* 3 us to the first boundary, less 1.5; 2.5 behind the last operation, less 0.5 */
+    /* 3 us to the first boundary, minus 1.5; 2.5 after the last operation, minus 0.5 */
     cr_expect_not_null(strstr(file, " iterations=3 kernels=job1 start=1500ns finish=2us "), "%s",
                        file);
     recording_finish(&r);
@@ -163,7 +164,7 @@ Test(sim_recorded, a_first_iteration_is_not_of_the_start) {
     free(file);
 }
 
-/* As on a machine that is busy: what held one up does not shorten what comes behind the last. */
+/* As on a busy machine: a delayed iteration does not shorten the time after the last one. */
 Test(sim_recorded, what_held_an_iteration_up_is_not_of_its_end) {
     char *text = trainer_held_up(5000 * US), *file;
     struct kernel_trace t = read_trace(text);
@@ -209,9 +210,9 @@ Test(sim_recorded, the_commonest_shape_is_taken) {
     kernel_trace_finish(&t);
 }
 
-/* A job that launches a kernel of 10 us every 30, whatever became of the one before, and one that
- * launches it 20 us after the one before has ended. What tells them apart is that kernels do not
- * take the same time each time. */
+/* One job launches a kernel of 10 us every 30 us, independently of the kernel before. Another
+ * launches it 20 us after the kernel before has ended. They can be told apart because the
+ * kernels' times vary. */
 Test(sim_recorded, what_waits_is_told_by_what_varies_less) {
     for (int waits = 0; waits < 2; waits++) {
         char *text = NULL;
@@ -239,7 +240,7 @@ Test(sim_recorded, what_waits_is_told_by_what_varies_less) {
 
 /* ---- two jobs -------------------------------------------------------------------------------- */
 
-/* The second iteration of job 1 is beside a kernel of job 2's, and takes twice as long. */
+/* The second iteration of job 1 runs beside a kernel of job 2, and takes twice as long. */
 static const char beside[] =
     "@1000\n1|\n2|\n1:1/1#c4*777\n> run 1:1\n@11000\n1=1*9\n1|\n1:1/2#c4*777\n> run 1:1\n@12000\n"
     "2:9/1#m4*55\n> run 2:9\n@31000\n1=1*9\n1|\n@32000\n2=9*9\n2|\n1:1/3#c4*777\n> run 1:1\n"
@@ -259,7 +260,7 @@ Test(sim_recorded, times_are_those_of_a_job_alone) {
 }
 
 Test(sim_recorded, waiting_for_a_turn_is_no_time_of_the_host) {
-    /* The second was offered when the first had its turn, 50 us late, and 3 us after that. */
+    /* The second one was submitted when the first had its turn, 50 us late, and 3 us after that. */
     struct kernel_trace t =
         read_trace("@1000\n1|\n1:1/1#c4\n@51000\n> run 1:1\n@54000\n1:2/1#c4\n> run 1:2\n"
                    "@61000\n1=1*9\n@71000\n1=2*9\n1|\n");
@@ -271,7 +272,7 @@ Test(sim_recorded, waiting_for_a_turn_is_no_time_of_the_host) {
     kernel_trace_finish(&t);
 }
 
-/* ---- requests, and what has no boundaries ---------------------------------------------------- */
+/* ---- requests, and jobs without boundaries --------------------------------------------------- */
 
 Test(sim_recorded, requests_have_a_time_to_think) {
     char *text = NULL;
@@ -315,7 +316,7 @@ Test(sim_recorded, what_has_no_boundaries_is_one_iteration) {
     free(file);
 }
 
-/* ---- what jobs have a say in ----------------------------------------------------------------- */
+/* ---- values that jobs control ---------------------------------------------------------------- */
 
 Test(sim_recorded, a_name_says_nothing_to_the_file) {
     struct kernel_trace t = read_trace(beside);
@@ -398,7 +399,7 @@ Test(sim_recorded, whatever_is_counted_is_a_workload) {
               iterations);
 }
 
-/* 20 years each, and a workload has 36. */
+/* The jobs last 20 years each, and a workload may last 36. */
 Test(sim_recorded, of_jobs_that_together_are_too_long_the_first_are_written) {
     struct recording r;
     recording_init(&r);

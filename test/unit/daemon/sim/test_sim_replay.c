@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim replay` of recordings that somebody made up: whatever their bytes do to the reader,
- * the program says so and ends in order.
+ * `salus-sim replay` of forged recordings: whatever their bytes do to the reader, the program
+ * reports it and ends normally.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static const struct sched_config config = {
     .capacity_bytes = 100,
     .chunk_bytes = 1};
 
-/* A scheduler with one job, an operation of which runs and another one waits. */
+/* A scheduler with one job, which has one running and one waiting operation. */
 static struct checkpoint honest(void) {
     struct sched_event events[] = {{.kind = SCHED_JOINED, .job = 1},
                                    {.kind = SCHED_SUBMITTED, .job = 1, .submitted.op = 1},
@@ -42,7 +42,7 @@ static struct checkpoint honest(void) {
     return c;
 }
 
-/* A recording that begins with these bytes, which it says are as they were written; its end. */
+/* Writes a recording that begins with these bytes as a checkpoint, with a valid hash. */
 static void record(const struct checkpoint *c) {
     char line[CHECKPOINT_TEXT], head[NOTATION_BYTES];
     int fd = mkstemp(path);
@@ -107,7 +107,7 @@ Test(sim_replay, without_a_sandbox_only_what_is_trusted_is_read) {
     finish(&c);
 }
 
-/* The blocks lie behind each other: the scheduler, its jobs, ... (core/sched_memory.c). */
+/* The blocks are adjacent: the scheduler, its jobs, ... (core/sched_memory.c). */
 static struct sched_job *first_job(struct checkpoint *c) {
     return (struct sched_job *)(c->data + sizeof(struct sched));
 }
@@ -120,7 +120,7 @@ static void expect_caught(struct checkpoint *c, const char *words) {
     finish(c);
 }
 
-/* The reader goes where the index says: gigabytes behind the array. */
+/* The reader follows the index: gigabytes beyond the array. */
 Test(sim_replay, a_checkpoint_that_leads_the_reader_astray_crashes_only_the_sandbox) {
     struct checkpoint c = honest();
     for (uint32_t list = 0; list < SCHED_LISTS; list++)
@@ -128,7 +128,7 @@ Test(sim_replay, a_checkpoint_that_leads_the_reader_astray_crashes_only_the_sand
     expect_caught(&c, "checkpoint is damaged, or hostile");
 }
 
-/* An operation is behind itself. */
+/* An operation is linked behind itself. */
 Test(sim_replay, a_checkpoint_that_breaks_an_invariant_is_refused) {
     struct checkpoint c = honest();
     first_job(&c)->waiting++;
@@ -141,7 +141,7 @@ Test(sim_replay, a_checkpoint_of_anything_is_refused_or_crashes_only_the_sandbox
     expect_caught(&c, "the checkpoint ");
 }
 
-/* Text of the file is printed on a terminal. */
+/* Text from the file is printed on a terminal, so it is escaped. */
 Test(sim_replay, what_it_says_is_shown_as_text) {
     FILE *f = fdopen(mkstemp(path), "w");
     fprintf(f, "%sconfig \033[2J\n", NOTATION_HEAD);

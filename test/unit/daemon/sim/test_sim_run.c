@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole runs: the scheduler and the simulated device together. What every run must keep to,
- * whatever the policy; what single features come to, in times worked out by hand.
+ * Whole runs: the scheduler and the simulated device together. Invariants of every run under any
+ * policy, and the results of single features in times computed by hand.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -68,8 +68,8 @@ static void expect_end(const struct sim_result *r, uint32_t job, uint64_t ns) {
                  (unsigned long)r->jobs[job].end_ns, (unsigned long)ns);
 }
 
-/* ---- what every run keeps to ------------------------------------------------------------------
- */
+/* ---- invariants of every run
+ * ------------------------------------------------------------------ */
 
 static void expect_sound(const struct workload *w, const struct sim_result *r, const char *policy) {
     double busy = 0;
@@ -189,7 +189,7 @@ Test(sim_run, the_same_seed_gives_the_same_bytes_and_another_does_not) {
     workload_finish(&w);
 }
 
-/* ---- times worked out by hand ---------------------------------------------------------------- */
+/* ---- times computed by hand ------------------------------------------------------------------ */
 
 #define TWO                                                                       \
     "job name=long persistent=1MiB ephemeral=1GiB iterations=4 iteration=100ms\n" \
@@ -222,8 +222,9 @@ Test(sim_run, srtf_lets_the_shorter_one_pass_at_the_boundary) {
     workload_finish(&w);
 }
 
-/* In two lanes, at half speed each while both run: at 150 ms the long one is in the middle of its
- * second iteration; the short one ends 200 ms later, with 100 ms of the long one done meanwhile. */
+/* In two lanes, at half speed each while both run: at 150 ms the long job is in the middle of
+ * its second iteration. The short one ends 200 ms later, with 100 ms of the long one done
+ * meanwhile. */
 Test(sim_run, pack_runs_both_side_by_side) {
     struct workload w;
     struct sim_result *r = run_two("pack", &w);
@@ -236,7 +237,7 @@ Test(sim_run, pack_runs_both_side_by_side) {
     workload_finish(&w);
 }
 
-/* In one lane they alternate by device time. */
+/* In one lane the jobs alternate by device time. */
 Test(sim_run, fair_shares_a_lane_by_device_time) {
     struct workload w =
         load("job name=a persistent=1MiB ephemeral=1GiB iterations=100 iteration=10ms\n"
@@ -277,7 +278,7 @@ Test(sim_run, demand_is_what_is_charged) {
     workload_finish(&w);
 }
 
-/* When the latest job was said to have its memory. */
+/* Records when the latest job was reported to have its memory. */
 static void note_held(void *self, uint64_t now_ns, const struct sched_event *events, uint32_t count,
                       const struct sched_actions *actions) {
     uint64_t *held_ns = self;
@@ -286,7 +287,7 @@ static void note_held(void *self, uint64_t now_ns, const struct sched_event *eve
         if (events[i].kind == SCHED_HELD) *held_ns = now_ns;
 }
 
-/* At the boundary 2 GiB go out in 2 s, then the short one runs; 2 s to come back. */
+/* At the boundary 2 GiB are swapped out in 2 s, then the short job runs; swapping in takes 2 s. */
 Test(sim_run, swapping_costs_bytes_over_the_link) {
     struct workload w = load("device memory=4GiB link=1GiB/s\n"
                              "job name=a persistent=2GiB ephemeral=1GiB iterations=3 iteration=1s\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls that a function may make in the sandbox, and the end of a function that makes any
- * other.
+ * The calls that a function may make in the sandbox, and the end of a function that makes any other
+ * call.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ static enum sandbox_end run(void (*work)(FILE *, FILE *, void *), const char *in
     return end;
 }
 
-/* ---- what it may do -------------------------------------------------------------------------- */
+/* ---- permitted calls ------------------------------------------------------------------------- */
 
 static void counts(FILE *in, FILE *out, void *result) {
     struct found *f = result;
@@ -92,7 +92,7 @@ Test(sim_sandbox, has_memory_of_every_size) {
     free(shown);
 }
 
-/* ---- what it may not do ---------------------------------------------------------------------- */
+/* ---- forbidden calls ------------------------------------------------------------------------- */
 
 static void opens(FILE *in, FILE *out, void *result) {
     open("/dev/null", O_RDONLY);
@@ -123,7 +123,8 @@ static void reads_elsewhere(FILE *in, FILE *out, void *result) {
     if (read(STDOUT_FILENO, &c, 1) < 0) return;
 }
 
-/* As an outer process that cannot make the sandbox does: it would be asked to trust. */
+/* Pretends to be an outer process that cannot create the sandbox, which would ask the caller to
+ * trust it. */
 static void feigns_that_there_is_none(FILE *in, FILE *out, void *result) {
     _exit(ENOSYS);
 }
@@ -145,7 +146,7 @@ Test(sim_sandbox, any_other_system_call_kills_it) {
     expect_killed(feigns_that_there_is_none, "it ends as if there were no sandbox");
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* ASan maps much memory, anywhere */
+#ifndef __SANITIZE_ADDRESS__ /* ASan maps much memory at any address */
 static void makes_code(FILE *in, FILE *out, void *result) {
     mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
@@ -179,7 +180,7 @@ Test(sim_sandbox, memory_is_bounded) {
 }
 #endif
 
-/* Several seconds, where one is given. */
+/* Takes several seconds, where one is allowed. */
 static void spins(FILE *in, FILE *out, void *result) {
     for (volatile uint64_t i = 0; i < 10000000000; i++)
         ;
@@ -197,7 +198,7 @@ static void crashes(FILE *in, FILE *out, void *result) {
     __builtin_trap();
 }
 
-/* The test's process has a handler for it, which is none of the sandbox's business. */
+/* The test's process has a handler for the signal, which the sandbox does not use. */
 Test(sim_sandbox, a_crash_is_told_and_its_result_dropped) {
     struct found f = {0};
     cr_expect_eq(run(crashes, "", &f), SANDBOX_CRASHED);
@@ -228,14 +229,14 @@ Test(sim_sandbox, a_terminal_gets_text_and_not_without_end) {
     cr_expect_str_eq(text, "a?b\ncde");
 }
 
-/* ---- where there is none --------------------------------------------------------------------- */
+/* ---- systems without a sandbox --------------------------------------------------------------- */
 
 static void must_not_run(FILE *in, FILE *out, void *result) {
     struct found *f = result;
     f->bytes = 1;
 }
 
-/* A filter over this process has the kernel say what one without seccomp says. */
+/* A filter on this process makes the kernel answer like one without seccomp. */
 Test(sim_sandbox, without_seccomp_nothing_is_run) {
     struct found f = {0};
     scmp_filter_ctx old_kernel = seccomp_init(SCMP_ACT_ALLOW);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `salus-sim serve`: what options say, what cannot be, and what comes out.
+ * `salus-sim serve`: its options, invalid arguments, and its output.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define WORDS 64
 
-/* Splits at blanks, which makes argv of it. */
+/* Splits the text at blanks into argv. */
 static bool take(struct serveopt *o, char *text, const char *command) {
     char *argv[WORDS] = {"serve"}, *rest = text;
     int count = 1;
@@ -107,7 +107,7 @@ static int run(const char *command, struct serveopt *o, struct serve *s, char *w
     return err;
 }
 
-/* Parts of all requests; and another seed is another world. */
+/* Fractions of all requests add up; another seed gives another world. */
 Test(sim_serve, every_request_is_one_of_four) {
     struct serveopt o;
     struct serve s;

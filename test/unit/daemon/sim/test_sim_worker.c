@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The simulator and the worker decide the same: a workload is run by both, in virtual time, and
- * every turn that is given or ends, why it ends, every boundary, spill and operation that is run
- * must be the same, at the same time.
+ * The simulator and the worker decide the same. Both run a workload in virtual time, and every turn
+ * that begins or ends, its reason, every boundary, every spill and every operation must be the
+ * same, at the same time.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -53,9 +53,9 @@ static char *worked(const struct workload *w, const struct policy_config *policy
     return text;
 }
 
-/* From the second job's admission on: who has the turn, and what runs. Not why a turn ends, and
- * nothing of boundaries: of an idle time that is the end of both the worker's loop sees the turn's
- * first. */
+/* From the second job's admission on: the job that has the turn, and the operations that run.
+ * Omits boundaries and the reasons for turns' ends: where an idle time ends both, the worker's
+ * loop reports the turn's end first. */
 static char *turns_of(char *text) {
     char *out = NULL, *rest = strstr(text, "admit 2");
     size_t bytes;
@@ -70,7 +70,7 @@ static char *turns_of(char *text) {
     return out;
 }
 
-/* The line in which they differ, and what is before it. */
+/* Reports the first line that differs, with the lines before it. */
 static void expect_same(const char *sim, const char *worker, const char *policy) {
     size_t n = 0, line = 0;
     while (sim[n] && sim[n] == worker[n])
@@ -104,8 +104,8 @@ static void expect_decided_as(const char *text, const char *word, bool gaps) {
     }
 }
 
-/* Under every lane policy. `word` is in what is decided under fair, so that the case is what it
- * means to be. */
+/* Compares under every lane policy. `word` must occur in the decisions under fair, so that the
+ * case tests what it is meant to. */
 static void expect_decided(const char *text, const char *word) {
     expect_decided_as(text, word, false);
 }
@@ -118,7 +118,7 @@ Test(sim_worker, a_service_with_gaps_beside_a_trainer) {
                    "end 1 boundary");
 }
 
-/* The next request comes sooner than a boundary would be passed without it. */
+/* The next request comes before a boundary would be assumed without it. */
 Test(sim_worker, requests_that_come_within_a_moment) {
     expect_decided(DEVICE "kernels name=request\nc 1ms\nw\nh 300us\nc 100us\n"
                           "kernels name=step\nc 2ms\nh 40us\n"
@@ -127,7 +127,7 @@ Test(sim_worker, requests_that_come_within_a_moment) {
                    "boundary 1");
 }
 
-/* With memory in use: it is spilled, and brought back. */
+/* With memory in use: it is spilled and restored. */
 Test(sim_worker, a_service_that_stops_within_a_request) {
     expect_decided(DEVICE "kernels name=request\nc 1ms\nw\nh 40ms\nc 2ms\n"
                           "kernels name=step\nc 3ms\nc 4ms\n"
@@ -156,8 +156,8 @@ Test(sim_worker, jobs_that_come_and_go_with_weights) {
         "end 4 boundary");
 }
 
-/* The worker has to find the ends of requests; it has, when the trainer comes. How long a request
- * waits for its turn does not change what a gap is. */
+/* The worker must detect the ends of requests, and has done so when the trainer arrives. A
+ * request's wait for its turn does not change the gaps. */
 Test(sim_worker, a_service_whose_gaps_are_found) {
     expect_decided_as(DEVICE
                       "kernels name=request\nk 1ms sms=4\nk 1ms sms=4\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Quantities and workload files: what is read, every fault with its line, what is written reads
- * back to the same.
+ * Quantities and workload files: parsing, every error with its line, and writing that reads back to
+ * the same.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workload files at the grain of kernels: sequences, gaps, the jobs that name them, and every fault
+ * Workload files with single kernels: sequences, gaps, the jobs that name them, and every error
  * with its line.
  */
 #include <criterion/criterion.h>
@@ -69,8 +69,8 @@ Test(sim_workload_kernels, a_sequence_and_what_the_scheduler_is_told_of_it) {
     workload_finish(&w);
 }
 
-/* 32 SMs are as good as 80, and 31 take no more than 4 % longer; without the key nothing is sized,
- * nor is what fills no more than these. */
+/* The kernel is as fast on 32 SMs as on 80, and on 31 it takes at most 4 % longer. Without the
+ * key no size is computed, nor for a kernel that fills no more than these. */
 Test(sim_workload_kernels, what_the_scheduler_is_told_of_a_kernel_that_is_sized) {
     static const char *const kernels = "kernels name=a\n"
                                        "k 100us sms=160 full=32 class=memory\n"

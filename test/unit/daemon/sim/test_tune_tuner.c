@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tuning algorithms of the simulator: which runs they ask for, in which order, and who goes on.
+ * Tuning algorithms of the simulator: the runs that they request, in which order, and the
+ * configurations that continue.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -30,8 +31,8 @@ static uint32_t epochs_of(const struct tuner_run *run) {
     return run->to - run->from;
 }
 
-/* All runs that may begin now, each with its configuration's number as its accuracy: the later, the
- * better. How many; of the last, what it was. */
+/* Completes all runs that may begin now, each with its configuration's number as its accuracy:
+ * later ones are better. Returns the number of runs; *last: the last one. */
 static uint32_t run_stage(struct rig *r, struct tuner_run *last) {
     struct tuner_run runs[128];
     uint32_t count = 0;
@@ -61,7 +62,8 @@ Test(tune_tuner, grid_and_random_try_a_number_of_trials_to_the_end) {
     }
 }
 
-/* The first bracket of both; then halving begins anew, Hyperband with fewer and longer runs. */
+/* The first bracket of both algorithms; then halving starts again, and Hyperband continues with
+ * fewer and longer runs. */
 static void expect_first_bracket(struct rig *r) {
     expect_stage(r, 81, 0, 1);
     expect_stage(r, 27, 1, 3);
@@ -89,7 +91,7 @@ Test(tune_tuner, hyperband_has_brackets_of_five_lengths) {
     destroy(r);
 }
 
-/* Nobody goes on before the stage is over, and then the best do. */
+/* No configuration continues before the stage is complete; then the best do. */
 Test(tune_tuner, a_stage_waits_for_its_last) {
     struct rig *r = create("halving", 0);
     struct tuner_run runs[81], next;
@@ -154,7 +156,7 @@ Test(tune_tuner, a_population_keeps_its_size_and_loses_its_worst_quarter) {
     destroy(r);
 }
 
-/* Quality of what is drawn, with the model and without. */
+/* Mean accuracy of the drawn configurations, with the model and without. */
 static double mean_accuracy(const char *name) {
     struct rig *r = create(name, 0);
     double sum = 0;

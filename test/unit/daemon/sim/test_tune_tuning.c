@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tuning jobs in virtual time: against times worked out by hand, and what must hold of all of them.
+ * Tuning jobs in virtual time: compared with times computed by hand, and invariants of all of them.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "daemon/sim/tune/tuning.h"
 #include "daemon/tune/salus_fluid.h"
 
-/* A task whose epochs all take a second, and overheads as they are said. */
+/* A task whose epochs all take a second, with the given overheads. */
 static struct work_task plain(double alpha, double beta) {
     struct work_task task = *work_find("cifar");
     task.epoch_s = task.costs = 1;
@@ -35,7 +35,7 @@ static struct tuning_result run(struct tuning_config config) {
     return r;
 }
 
-/* Five trials of 81 s on two GPUs: three after another. */
+/* Five trials of 81 s on two GPUs: three one after the other. */
 Test(tune_tuning, fifo_takes_as_long_as_it_must) {
     struct work_task task = plain(1.2, 1.1);
     struct tuning_config c = job("grid", &task, 2);
@@ -51,19 +51,19 @@ Test(tune_tuning, fifo_takes_as_long_as_it_must) {
     cr_expect_float_eq(run(c).end_s, 3 * 83, 1e-6, "each is set up");
 }
 
-/* 1.15 allows four on a GPU by (3.1): all of them at once. */
+/* By (3.1), 1.15 allows four on a GPU: all of them at once. */
 Test(tune_tuning, packed_trials_take_as_long_as_the_equation_says) {
     struct work_task task = plain(1.15, 1.1);
     struct tuning_config c = job("grid", &task, 1);
     cr_expect_float_eq(run(c).end_s, 81 * 1.15 * 1.15 * 1.15, 1e-6);
-    c.threshold = 0.2; /* three, and then one */
+    c.threshold = 0.2; /* first three, then one */
     cr_expect_float_eq(run(c).end_s, 81 * 1.15 * 1.15 + 81, 1e-6);
     c.packed_most = 2;
     cr_expect_float_eq(run(c).end_s, 2 * 81 * 1.15, 1e-6);
     cr_expect_float_eq(run(c).work, 2 / 1.15, 1e-6);
 }
 
-/* Four trials on eight GPUs have two each. */
+/* Four trials on eight GPUs get two each. */
 Test(tune_tuning, spread_trials_take_as_long_as_the_equation_says) {
     struct work_task task = plain(1.2, 1.1);
     struct tuning_result r = run(job("grid", &task, 8));
@@ -71,7 +71,8 @@ Test(tune_tuning, spread_trials_take_as_long_as_the_equation_says) {
     cr_expect_float_eq(r.busy, 1, 1e-6);
 }
 
-/* 108 and 162 s on two GPUs. When the first ends the other one has 54 s left, or 27 and epsilon. */
+/* 108 and 162 s on two GPUs. When the first ends, the other one has 54 s left, or 27 and
+ * epsilon. */
 Test(tune_tuning, a_resize_costs_epsilon) {
     struct work_task task = plain(1.2, 1);
     task.costs = 3;
@@ -102,7 +103,7 @@ Test(tune_tuning, it_ends_at_the_epoch_that_reaches_the_target) {
     }
 }
 
-/* Every algorithm under every mode: the same twice, and Fluid keeps its rules. */
+/* Every algorithm in every mode: two runs give the same, and Fluid's rules hold. */
 Test(tune_tuning, all_algorithms_come_to_an_end, .timeout = 60) {
     const uint32_t modes[] = {SALUS_FLUID_FIFO, SALUS_FLUID_STATIC,    0,
                               SALUS_FLUID_FILL, SALUS_FLUID_FRACTIONS, SALUS_FLUID_DOWN_ANY,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tasks of the simulator: what its rule says (docs/results/2026-11-tuning.md).
+ * Tasks of the simulator follow their rule (docs/results/2026-11-tuning.md).
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -39,7 +39,8 @@ Test(tune_work, about_one_in_fifty_reaches_the_target) {
     cr_expect(reached > 50 && reached < 200, "%u of 5000", reached);
 }
 
-/* Alone on a GPU, evenly from the cheapest to the dearest. */
+/* The time of an epoch alone on a GPU is distributed evenly between the cheapest and the
+ * dearest. */
 Test(tune_work, epochs_cost_what_the_task_says) {
     struct work w = make("wlm", 1);
     struct work_config c = {.x = {0}};

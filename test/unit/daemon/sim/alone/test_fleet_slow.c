@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cluster's world beside one that knows no events: time goes on in small steps, and in each of
- * them everything is reckoned anew from what the papers say. And what must hold of every world.
+ * The simulated cluster compared with a simulation that has no events: time advances in small
+ * steps, and each step computes everything anew from the papers' rules. Also invariants of every
+ * world.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -16,7 +17,7 @@
 #define JOBS 40u
 #define GPUS 6u
 #define TICK_S 0.0005
-#define SEEDS 2u /* or as SALUS_TEST_SEEDS says: check-long has more of them */
+#define SEEDS 2u /* or SALUS_TEST_SEEDS: check-long uses more seeds */
 
 static double draw(uint64_t seed, uint32_t n, uint32_t what) {
     return prng_unit(prng_at(seed, what, n));
@@ -42,7 +43,7 @@ static void fill(struct jobset *s, uint64_t seed, uint32_t jobs) {
 struct slow {
     const struct jobset *set;
     const struct fleet_rules *rules;
-    const struct fleet_rig *rig; /* says where each is */
+    const struct fleet_rig *rig; /* knows the GPUs of each job */
     double left_s[JOBS], end_s[JOBS];
 };
 
@@ -62,8 +63,8 @@ static double by_curve(const struct slow *w, uint32_t gpu, double now_s) {
     return 1 / (1 + w->rules->curve.a2 * x * x + w->rules->curve.a1 * x);
 }
 
-/* GPUColo in plain words: give services what they promised, then trainings what they can use, then
- * services the rest, up to alone. */
+/* GPUColo's rule: services get what they were promised, then trainings what they can use, then
+ * services the rest, up to their speed alone. */
 static double by_shares(const struct slow *w, uint32_t gpu, uint32_t job, double now_s) {
     const struct jobset_job *me = &w->set->jobs[job];
     double promised = 0, wanted = 0, trainings = 0;
@@ -120,7 +121,7 @@ static double mean_turnaround(struct slow *w) {
     return sum / w->set->job_count;
 }
 
-/* The two ends of an interval are each off by a tick, and each change of speed as well. */
+/* Both ends of an interval may be off by a tick, and each change of speed as well. */
 static void beside_small_steps(enum fleet_speeds speeds, uint64_t seed) {
     struct fleet_rules rules = {.speeds = speeds, .curve = {1.2, 0.3, 0}};
     struct fleet_rig *rig = calloc(1, sizeof(*rig));
@@ -158,7 +159,7 @@ Test(fleet_slow, shares_are_as_in_small_steps) {
         beside_small_steps(FLEET_SHARES, seed);
 }
 
-/* ---- what must hold -------------------------------------------------------------------------- */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
 static struct fleet_result random_world(uint64_t seed, struct fleet_rig *rig) {
     struct fleet_rules rules = {.speeds = seed % 2 ? FLEET_CURVE : FLEET_SHARES,
@@ -186,7 +187,7 @@ static struct fleet_result random_world(uint64_t seed, struct fleet_rig *rig) {
     return r;
 }
 
-/* All work is a job's, a set-up or lost; every job ends once or is refused. */
+/* All work is a job's, set-up or lost; every job ends once or is refused. */
 Test(fleet_slow, work_is_conserved_and_every_job_ends_once) {
     struct fleet_rig *rig = calloc(1, sizeof(*rig));
     for (uint64_t seed = 0; seed < 300; seed++) {

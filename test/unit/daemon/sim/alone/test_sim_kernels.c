@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs at the grain of kernels: when operations are offered and begin, when requests come and what
- * their latency is, where a run stops; and random workloads under every policy.
+ * Simulations of single kernels: when operations are submitted and begin, when requests arrive and
+ * their latency, where a run stops; and random workloads under every policy.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -75,7 +75,7 @@ Test(sim_kernels, a_job_alone_takes_the_sum_of_its_operations) {
     cr_expect_eq(r->jobs[0].end_ns, 300 * US);
     cr_expect_eq(r->jobs[0].iterations, 5);
     cr_expect_eq(r->operations, 15);
-    /* The charge: the second kernel fills half of the SMs. */
+    /* Charged by SM share: the second kernel fills half of the SMs. */
     cr_expect_eq(r->jobs[0].busy_ns, 250 * US);
     cr_expect_eq(r->jobs[0].latency->count, 5);
     cr_expect_eq(r->jobs[0].latency->sum_ns, 300.0 * US);
@@ -84,8 +84,8 @@ Test(sim_kernels, a_job_alone_takes_the_sum_of_its_operations) {
     workload_finish(&w);
 }
 
-/* The first operation of an iteration finds an empty queue; the others were handed over while it
- * ran. With one at a time on the device, each waits. */
+/* The first operation of an iteration finds an empty queue; the others were submitted while it
+ * ran. With one operation at a time on the device, each one waits. */
 Test(sim_kernels, dispatch_is_paid_where_the_queue_is_empty) {
     const char *text = "device dispatch=3us\n" THREE "job name=j kernels=a iterations=2 " JOB "\n";
     struct workload w = load(text);
@@ -100,7 +100,7 @@ Test(sim_kernels, dispatch_is_paid_where_the_queue_is_empty) {
     workload_finish(&w);
 }
 
-/* A client that launches more slowly than the device runs is what the device waits for. */
+/* If a client launches more slowly than the device runs, the device waits for the client. */
 Test(sim_kernels, launches_take_the_hosts_time) {
     const char *text = "kernels name=a\nk 1us sms=1\nk 1us sms=1\nk 20us sms=1\nk 1us sms=1\n"
                        "job name=j kernels=a launch=5us iterations=2 " JOB "\n";
@@ -108,8 +108,8 @@ Test(sim_kernels, launches_take_the_hosts_time) {
     cr_expect_eq(end_of(text, "streams", 0), 62 * US);
 }
 
-/* Launched at 10 and 15 us, which run to 50; the client waits for that, and 7 us more; the third
- * runs to 87, and the iteration is over at 98. */
+/* Launched at 10 and 15 us, run until 50. The client waits for that, and 7 us more; the third
+ * kernel runs until 87, and the iteration ends at 98. */
 #define HOST                                                                                   \
     "kernels name=a\nh 10us\nk 20us sms=80\nh 5us\nk 20us sms=80\nw\nh 7us\nk 30us sms=80\nh " \
     "11us\n"
@@ -130,7 +130,7 @@ Test(sim_kernels, what_is_not_waited_for_is_launched_while_others_run) {
     const char *text = "device slots=1 left=1\nkernels name=long\nk 100us sms=80\n" HOST
                        "job name=l kernels=long iterations=1 priority=1 " JOB "\n"
                        "job name=j kernels=a iterations=1 " JOB "\n";
-    /* Both kernels behind the long one, end at 140; then 7, 30 and 11. */
+    /* Both kernels after the long one end at 140; then 7, 30 and 11. */
     cr_expect_eq(end_of(text, "streams", 1), (100 + 40 + 7 + 30 + 11) * US);
 }
 
@@ -170,15 +170,15 @@ Test(sim_kernels, a_client_may_think_between_its_iterations) {
 }
 
 /* Two streams on one SM each: side by side. */
-/* Device time of two jobs of these weights is in their ratio, within 5 %. */
+/* Expects that the device times of two jobs have the ratio of their weights, within 5 %. */
 static void expect_ratio(const struct sim_result *r, uint32_t a, uint32_t b, double weights) {
     double got = (double)r->jobs[a].busy_ns / (double)r->jobs[b].busy_ns;
     cr_expect_lt(fabs(got / weights - 1), 0.05, "jobs %u and %u: %.3f for %.3f", a, b, got,
                  weights);
 }
 
-/* Two trainers share a lane with a service; a third one has the other lane, and kernels of 2 ms at
- * hand whenever the service has the turn and nothing to run. */
+/* Two trainers share a lane with a service. A third one has the other lane, with kernels of 2 ms
+ * pending whenever the service has the turn and nothing to run. */
 Test(sim_kernels, a_lane_with_a_service_gets_its_trainers_part) {
     struct workload w = load("device memory=1GiB sms=128 until=10s\n"
                              "kernels name=long\nk 2ms sms=128\nk 2ms sms=128\nk 2ms sms=128\n"
@@ -211,8 +211,7 @@ Test(sim_kernels, jobs_run_side_by_side) {
     cr_expect_eq(end_of(text, "temporal", 0) + end_of(text, "temporal", 1), 39 * MS);
 }
 
-/* The device's own priorities: a kernel of the high-priority job that waits for slots gets the
- * first that are free. */
+/* With stream priorities, a waiting kernel of the high-priority job gets the first free slots. */
 Test(sim_kernels, a_high_priority_job_passes_at_the_device) {
     const char *text = "kernels name=long\nk 10ms sms=800\n"
                        "kernels name=short\nk 1ms sms=80\n"
@@ -241,7 +240,7 @@ Test(sim_kernels, requests_come_by_themselves_and_wait_for_one_another) {
                                      "job name=j kernels=r every=gaps:g iterations=4 " JOB "\n");
     struct sim_config config = config_of("streams");
     struct sim_result *r = run(&w, &config);
-    /* Come at 1, 3, 103 and 104 ms; end at 5, 9, 107 and 111. */
+    /* Requests arrive at 1, 3, 103 and 104 ms, and end at 5, 9, 107 and 111. */
     cr_expect_eq(r->jobs[0].end_ns, 111 * MS);
     cr_expect_eq(r->jobs[0].latency->sum_ns, (4.0 + 6 + 4 + 7) * MS);
     cr_expect_eq(r->latency.count, 4);
@@ -270,7 +269,7 @@ Test(sim_kernels, random_arrivals_wait_as_theory_says) {
     workload_finish(&w);
 }
 
-/* Gaps of the trace only, another order each seed. */
+/* Only gaps of the trace occur, in another order for each seed. */
 Test(sim_kernels, shuffled_gaps_are_the_traces) {
     struct workload w =
         load(REQUEST "gaps name=g\n5ms 6ms 9ms\n"
@@ -437,8 +436,8 @@ Test(sim_kernels, the_same_seed_gives_the_same_bytes_and_another_does_not) {
     workload_finish(&w);
 }
 
-/* Orion searches SM_THRESHOLD beside a job that never pauses. Requests that have queued up follow
- * one another without a pause too, for a while: beside these the threshold stays. */
+/* Orion searches SM_THRESHOLD next to a job that never pauses. Queued requests also follow one
+ * another without a pause, for a while: with these the threshold stays the same. */
 static bool is_searched(const char *every) {
     char text[512];
     snprintf(text, sizeof(text),
@@ -451,7 +450,8 @@ static bool is_searched(const char *every) {
     char *searched = traced(&w, config);
     config.policy.sm_threshold = 80;
     char *fixed = traced(&w, config);
-    size_t head = strcspn(searched, "@"), other = strcspn(fixed, "@"); /* they name it */
+    /* both texts begin with the policy's name */
+    size_t head = strcspn(searched, "@"), other = strcspn(fixed, "@");
     bool differ = strcmp(searched + head, fixed + other) != 0;
     free(searched);
     free(fixed);
@@ -476,7 +476,7 @@ static void compare(struct compare *c, const struct workload *w, const char *pol
     cr_assert_eq(err, 0, "%s", why);
 }
 
-/* Two equal jobs that fill the device: each gets half of what contention leaves. */
+/* Two equal jobs that fill the device: each gets half of the capacity that contention leaves. */
 Test(sim_compare, parts_are_of_what_each_does_alone) {
     struct workload w = load("device until=1s\nkernels name=a\nk 1ms sms=80 class=compute\n"
                              "job name=j kernels=a " JOB "\njob name=k kernels=a " JOB "\n");
@@ -494,8 +494,8 @@ Test(sim_compare, parts_are_of_what_each_does_alone) {
     workload_finish(&w);
 }
 
-/* A job alone and beside others serves the same requests: with nothing else on the device, under
- * any policy, the ratio is 1. */
+/* A job serves the same requests alone and with others. With nothing else on the device, the
+ * ratio is 1 under any policy. */
 Test(sim_compare, a_lone_job_is_not_slowed_by_any_policy) {
     struct workload w = load("device until=2s\n" REQUEST
                              "job name=j kernels=r every=exp(9ms) priority=1 " JOB "\n");
