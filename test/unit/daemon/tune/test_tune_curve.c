@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * (3.1) and (3.2) against numbers worked out by hand, and the limits that lemmas 4 and 6 draw from
- * them.
+ * (3.1) and (3.2) compared with numbers computed by hand, and the limits of lemmas 4 and 6.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -57,7 +56,7 @@ Test(tune_curve, overheads_are_found_again) {
     cr_expect_eq(salus_fluid_beta(NULL, 0), 0);
 }
 
-/* Lemma 4: the c-th trial on a GPU shortens the mean time per trial, the next does not. */
+/* Lemma 4: the c-th trial on a GPU shortens the mean time per trial, the next one does not. */
 Test(tune_curve, as_many_are_packed_as_gain) {
     for (double alpha = 1.0113; alpha < 3; alpha += 0.013) {
         uint32_t c = salus_fluid_packed_by(alpha);
@@ -71,7 +70,7 @@ Test(tune_curve, as_many_are_packed_as_gain) {
     cr_expect_eq(salus_fluid_packed_by(10), 1);
 }
 
-/* Lemma 6: beta < (d+1)/d, and one GPU more than d is still no loss. */
+/* Lemma 6: beta < (d+1)/d, and one GPU more than d causes no loss yet. */
 Test(tune_curve, as_many_gpus_are_taken_as_lemma_6_allows) {
     for (double beta = 1.0113; beta < 3; beta += 0.013) {
         uint32_t d = salus_fluid_spread_by(beta);

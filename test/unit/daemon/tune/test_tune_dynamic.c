@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DynamicFluid: who is resized, when that is worth it, and what a trial has while it is.
+ * DynamicFluid: which trials are resized, when that is worthwhile, and the GPUs of a trial during a
+ * resize.
  */
 #include <criterion/criterion.h>
 
@@ -29,9 +30,9 @@ static void tell(struct fluidrun *r, uint32_t kind, uint64_t id) {
     cr_assert_eq(r->plan.refused, 0);
 }
 
-/* ---- up -------------------------------------------------------------------------------------- */
+/* ---- growing --------------------------------------------------------------------------------- */
 
-/* Two GPUs, one each; the shorter one ends, and the other gets both. */
+/* Two GPUs, one each; the shorter trial ends, and the other gets both. */
 Test(tune_dynamic, the_rest_gets_what_is_freed) {
     const struct salus_fluid_config config = {.gpus = 2, .spread_most = 2, .change_ns = S / 2};
     struct fluidrun r;
@@ -45,7 +46,7 @@ Test(tune_dynamic, the_rest_gets_what_is_freed) {
     fluidrun_finish(&r);
 }
 
-/* 6 s become 3 and epsilon. */
+/* 6 s become 3 s and epsilon. */
 Test(tune_dynamic, only_if_it_is_worth_epsilon) {
     for (int64_t change_ns = 3 * S - 1; change_ns <= 3 * S; change_ns++) {
         const struct salus_fluid_config config = {
@@ -69,8 +70,8 @@ Test(tune_dynamic, not_with_static) {
     fluidrun_finish(&r);
 }
 
-/* 8 and 7 share a GPU, 9 has one alone. On a third one 8 s take 8 and epsilon, not 12. Whoever
- * shared leaves its share at once, and the other one has all of the GPU. */
+/* Trials of 8 and 7 s share a GPU, 9 has one alone. On a third GPU 8 s take 8 and epsilon, not
+ * 12. The trial that shared leaves its share at once, and the other one has the whole GPU. */
 Test(tune_dynamic, who_shares_may_get_a_whole_gpu) {
     const struct salus_fluid_config config = {
         .gpus = 2, .gpus_most = 3, .packed_most = 2, .spread_most = 2, .change_ns = S};
@@ -94,7 +95,7 @@ Test(tune_dynamic, who_shares_may_get_a_whole_gpu) {
     fluidrun_finish(&r);
 }
 
-/* ---- down ------------------------------------------------------------------------------------ */
+/* ---- shrinking ------------------------------------------------------------------------------- */
 
 /* Four GPUs with beta 1.2: a trial on three that deserves one now uses 1.44 times its time. */
 static void two_wide(struct fluidrun *r, uint32_t waiting) {
@@ -170,9 +171,9 @@ Test(tune_dynamic, a_gpu_that_is_to_be_left_may_go) {
     fluidrun_finish(&r);
 }
 
-/* Ten GPUs: one trial on three, seven on one each. Then the one has 8 s left, which deserves 1.95,
- * and each of the others 4.7: on one GPU it would use 8 s of GPU time instead of 11.5, and be the
- * last. */
+/* Ten GPUs: one trial on three, seven on one each. Later the first has 8 s left, which deserves
+ * 1.95 GPUs, and each of the others 4.7 s. On one GPU it would use 8 s of GPU time instead of
+ * 11.5, and end last. */
 static double share_of_the_wide(uint32_t flags) {
     const struct salus_fluid_config config = {
         .gpus = 10, .packed_most = 1, .spread_most = 4, .change_ns = S / 10, .flags = flags};
@@ -197,8 +198,7 @@ Test(tune_dynamic, nobody_gives_gpus_up_to_be_the_last) {
     cr_expect_eq(share_of_the_wide(SALUS_FLUID_DOWN_ANY), 1, "as Algorithm 3.2 prints it");
 }
 
-/* The one whole GPU of a trial that deserves less is opened to others as it is: nothing restarts.
- */
+/* The only GPU of a trial that deserves less is shared with others as it is: no trial restarts. */
 Test(tune_dynamic, one_gpu_is_shared_without_a_restart) {
     const struct salus_fluid_config config = {
         .gpus = 2, .gpus_most = 3, .packed_most = 2, .spread_most = 3, .change_ns = S / 1000};
@@ -215,7 +215,7 @@ Test(tune_dynamic, one_gpu_is_shared_without_a_restart) {
     fluidrun_finish(&r);
 }
 
-/* ---- room ------------------------------------------------------------------------------------ */
+/* ---- GPUs for later trials ------------------------------------------------------------------- */
 
 static void join_next(struct fluidrun *r, uint64_t id, int64_t left_ns) {
     struct salus_fluid_event e = fluidrun_join(id, left_ns);
@@ -223,7 +223,7 @@ static void join_next(struct fluidrun *r, uint64_t id, int64_t left_ns) {
     cr_assert_null(r->broken, "%s", r->broken);
 }
 
-/* Trials that join one by one: the first has all four GPUs, the others wait for it to end. */
+/* Trials join one by one: the first has all four GPUs, and the others wait for it to end. */
 Test(tune_dynamic, who_joins_later_waits) {
     const struct salus_fluid_config config = {.gpus = 4, .packed_most = 4, .spread_most = 4};
     struct fluidrun r;
@@ -235,7 +235,7 @@ Test(tune_dynamic, who_joins_later_waits) {
     fluidrun_finish(&r);
 }
 
-/* It comes down to two, which are the others' when it has left them. */
+/* The first shrinks to two GPUs; the others get the rest when it has left them. */
 Test(tune_dynamic, with_room_the_first_comes_down_to_its_share) {
     const struct salus_fluid_config config = {
         .gpus = 4, .packed_most = 4, .spread_most = 4, .change_ns = S, .flags = SALUS_FLUID_ROOM};
@@ -282,7 +282,7 @@ Test(tune_dynamic, who_ends_within_epsilon_makes_no_room) {
     }
 }
 
-/* GPUs shared at once cost no epsilon, which may be as large as it will. */
+/* GPUs that are shared at once cost no epsilon, however large it is. */
 Test(tune_dynamic, room_on_one_gpu_costs_no_epsilon) {
     const struct salus_fluid_config config = {
         .gpus = 1, .packed_most = 2, .change_ns = INT64_MAX / 4, .flags = SALUS_FLUID_ROOM};
@@ -293,7 +293,7 @@ Test(tune_dynamic, room_on_one_gpu_costs_no_epsilon) {
     fluidrun_finish(&r);
 }
 
-/* ---- overheads that are measured later ------------------------------------------------------- */
+/* ---- overheads measured later ---------------------------------------------------------------- */
 
 static void known(struct fluidrun *r, uint64_t id, uint32_t packed_most, uint32_t spread_most) {
     struct salus_fluid_event e = {.kind = SALUS_FLUID_KNOWN,
@@ -307,7 +307,8 @@ static void known(struct fluidrun *r, uint64_t id, uint32_t packed_most, uint32_
     cr_assert_eq(r->plan.refused, 0);
 }
 
-/* One GPU, four trials, c = 1; then 2 for all. Those that wait come in, the first has a half. */
+/* One GPU, four trials, c = 1; then 2 for all. The waiting trials start, and the first gets a
+ * half. */
 Test(tune_dynamic, who_waits_comes_in_when_c_is_known) {
     const struct salus_fluid_config config = {
         .gpus = 1, .packed_most = 1, .change_ns = S, .flags = SALUS_FLUID_ROOM};
@@ -328,7 +329,7 @@ Test(tune_dynamic, who_waits_comes_in_when_c_is_known) {
     fluidrun_finish(&r);
 }
 
-/* Two share a GPU when c turns out to be 1: they stay, and nobody joins them. */
+/* Two trials share a GPU when c turns out to be 1: they stay, and no trial joins them. */
 Test(tune_dynamic, a_lower_c_sends_nobody_away) {
     const struct salus_fluid_config config = {
         .gpus = 1, .packed_most = 2, .change_ns = S, .flags = SALUS_FLUID_ROOM};
@@ -344,7 +345,8 @@ Test(tune_dynamic, a_lower_c_sends_nobody_away) {
     fluidrun_finish(&r);
 }
 
-/* Two share a GPU, and c turns out to be 1; then the GPU goes, or one of them begins anew. */
+/* Two trials share a GPU, and c turns out to be 1; then the GPU disappears, or one of them
+ * restarts. */
 Test(tune_dynamic, a_lower_c_counts_from_the_next_place_on) {
     const struct salus_fluid_config config = {.gpus = 1, .packed_most = 2};
     for (uint32_t dies = 0; dies < 2; dies++) {
@@ -360,7 +362,7 @@ Test(tune_dynamic, a_lower_c_counts_from_the_next_place_on) {
     }
 }
 
-/* On two GPUs when d turns out to be 1, and both go. */
+/* A trial is on two GPUs when d turns out to be 1, and both disappear. */
 Test(tune_dynamic, a_lower_d_counts_from_the_next_place_on) {
     const struct salus_fluid_config config = {.gpus = 2, .spread_most = 2, .change_ns = 100 * S};
     struct fluidrun r;
@@ -371,7 +373,7 @@ Test(tune_dynamic, a_lower_d_counts_from_the_next_place_on) {
     fluidrun_finish(&r);
 }
 
-/* On two GPUs when d turns out to be 1. */
+/* A trial is on two GPUs when d turns out to be 1. */
 Test(tune_dynamic, a_lower_d_takes_no_gpu_away) {
     const struct salus_fluid_config config = {.gpus = 2, .spread_most = 2, .change_ns = 100 * S};
     struct fluidrun r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Line 3 of the algorithms, and the order in which trials go.
+ * Line 3 of the algorithms, and the order of trials.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -53,14 +53,15 @@ Test(tune_shares, fifo_is_a_gpu_a_trial) {
     expect((double[]){6, 3, 1}, 3, 64, SALUS_FLUID_FIFO | SALUS_FLUID_FILL, (double[]){1, 1, 1});
 }
 
-/* 3.46 and 1.54 of five: the floors leave one, which goes to whoever ends last: 18 / 3 = 6 before
- * 8 / 1. */
+/* 3.46 and 1.54 of five: rounding down leaves one GPU, which goes to the trial that ends last:
+ * 18 / 3 = 6 before 8 / 1. */
 Test(tune_shares, what_floors_leave_goes_to_the_last) {
     expect((double[]){18, 8}, 2, 5, 0, (double[]){3, 1});
     expect((double[]){18, 8}, 2, 5, SALUS_FLUID_FILL, (double[]){3, 2});
 }
 
-/* A part of a GPU that nobody shares is all of it: there are two GPUs left of six, not three. */
+/* A trial on a part of a GPU without others has the whole GPU: of six GPUs two are left, not
+ * three. */
 Test(tune_shares, whoever_shares_has_one_to_itself_before_others_get_more) {
     expect((double[]){9, 9, 2}, 3, 6, 0, (double[]){2, 2, 0.25});
     expect((double[]){9, 9, 2}, 3, 6, SALUS_FLUID_FILL, (double[]){3, 2, 0.25});

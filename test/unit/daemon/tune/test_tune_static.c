@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * StaticFluid: the thesis's toy example (Fig. 3.5), where fractions go, who waits and who is next.
+ * StaticFluid: the thesis's toy example (Fig. 3.5), the placement of fractions, and the order of
+ * waiting trials.
  */
 #include <criterion/criterion.h>
 
@@ -26,7 +27,7 @@ static uint32_t gpu_of(const struct fluidrun *r, uint64_t id) {
     return r->plan.gpus[at(r, id)->gpu_first];
 }
 
-/* Fig. 3.5c: the longest on three, the two short ones together on one. */
+/* Fig. 3.5c: the longest trial on three GPUs, the two short ones together on one. */
 Test(tune_static, fig_3_5_shares_and_places) {
     struct salus_fluid_event events[4];
     struct fluidrun r;
@@ -46,7 +47,8 @@ Test(tune_static, fig_3_5_shares_and_places) {
     fluidrun_finish(&r);
 }
 
-/* a: 30 s; b: the optimum is 10 s, all 50 GPU seconds on five; c: 12 s, when the third ends. */
+/* a: 30 s; b: the optimum is 10 s, all 50 GPU seconds on five GPUs; c: 12 s, when the third
+ * ends. */
 Test(tune_static, fig_3_5_makespans) {
     struct salus_fluid_event events[4];
     struct salus_fluid_config fifo = toy;
@@ -59,7 +61,8 @@ Test(tune_static, fig_3_5_makespans) {
     cr_expect_eq(fluidrun_makespan(&toy, events, 4, NULL), 12 * S, "8 s for the two that share");
 }
 
-/* At 4 s the floors of 1.54 and 3.46 leave the freed GPU idle; at 10 s the third gets all five. */
+/* At 4 s, rounding 1.54 and 3.46 down leaves the freed GPU idle; at 10 s the third gets all
+ * five. */
 Test(tune_static, fig_3_5_with_dynamic_fluid) {
     struct salus_fluid_event events[4];
     struct salus_fluid_config dynamic = toy;
@@ -73,7 +76,7 @@ Test(tune_static, fig_3_5_with_dynamic_fluid) {
     cr_expect_lt(fluidrun_makespan(&dynamic, events, 4, &resizes), 10500000000ll);
 }
 
-/* ---- where fractions go ---------------------------------------------------------------------- */
+/* ---- placement of fractions ------------------------------------------------------------------ */
 
 static void join(struct fluidrun *r, const int64_t *left_s, uint32_t count, double alpha) {
     struct salus_fluid_event events[64];
@@ -84,7 +87,7 @@ static void join(struct fluidrun *r, const int64_t *left_s, uint32_t count, doub
     fluidrun_step(r, events, count);
 }
 
-/* 10, 10 and 9 have one each; then 8 goes to 9, 3 and 2 to the tens. */
+/* 10, 10 and 9 have a GPU each; then 8 joins 9, and 3 and 2 join the tens. */
 Test(tune_static, the_longest_first_to_whoever_has_least_to_do) {
     struct fluidrun r;
     fluidrun_init(&r, &(struct salus_fluid_config){.gpus = 3, .packed_most = 2});
@@ -109,7 +112,7 @@ Test(tune_static, no_more_than_c_share_a_gpu) {
     fluidrun_finish(&r);
 }
 
-/* 1.4 allows three (lemma 4), whatever c is. */
+/* alpha 1.4 allows three (lemma 4), whatever c is. */
 Test(tune_static, alpha_limits_c) {
     struct fluidrun r;
     fluidrun_init(&r, &(struct salus_fluid_config){.gpus = 1, .packed_most = 9});
@@ -119,7 +122,7 @@ Test(tune_static, alpha_limits_c) {
     fluidrun_finish(&r);
 }
 
-/* The one whose c is 2 has no third beside it, although the third would take three. */
+/* The trial whose c is 2 has no third trial on its GPU, although the third would accept three. */
 Test(tune_static, the_least_c_counts_for_all_on_a_gpu) {
     struct salus_fluid_event events[3];
     struct fluidrun r;
@@ -134,7 +137,7 @@ Test(tune_static, the_least_c_counts_for_all_on_a_gpu) {
     fluidrun_finish(&r);
 }
 
-/* 0.6, 0.3 and a quarter are more than one. */
+/* 0.6, 0.3 and a quarter exceed one GPU. */
 Test(tune_static, fractions_add_up_to_one_gpu) {
     struct fluidrun r;
     fluidrun_init(&r, &(struct salus_fluid_config){
@@ -145,7 +148,7 @@ Test(tune_static, fractions_add_up_to_one_gpu) {
     fluidrun_finish(&r);
 }
 
-/* ---- who waits ------------------------------------------------------------------------------- */
+/* ---- waiting trials -------------------------------------------------------------------------- */
 
 /* A waiting trial is planned again on GPUs that have become idle. */
 Test(tune_static, who_waited_gets_whole_gpus_where_many_are_idle) {

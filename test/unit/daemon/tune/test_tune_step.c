@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events that can be and events that cannot: what they say, what they change, and that no trial is
- * lost, whatever comes.
+ * Valid and invalid events: the results, the changes, and that no trial is lost, whatever happens.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -31,7 +30,7 @@ static const struct salus_fluid_trial *at(const struct fluidrun *r, uint64_t id)
     return fluidrun_trial(r, id);
 }
 
-/* ---- what cannot be -------------------------------------------------------------------------- */
+/* ---- invalid events -------------------------------------------------------------------------- */
 
 static void expect_refused(struct fluidrun *r, struct salus_fluid_event e, uint32_t fault) {
     uint32_t count = r->plan.count, idle = r->plan.idle;
@@ -121,7 +120,7 @@ Test(tune_step, there_is_room_for_as_many_as_was_said) {
     salus_fluid_destroy(f);
 }
 
-/* More trials than GPUs by 1,000: as many run as may, the others wait, and all end. */
+/* 1,000 more trials than GPUs: as many run as may, the others wait, and all end. */
 Test(tune_step, a_thousand_more_than_gpus) {
     struct salus_fluid_event *events = calloc(1004, sizeof(*events));
     struct salus_fluid_plan plan;
@@ -152,7 +151,7 @@ Test(tune_step, a_thousand_more_than_gpus) {
     free(events);
 }
 
-/* ---- trials that die, GPUs that go ----------------------------------------------------------- */
+/* ---- trials that die, GPUs that disappear ---------------------------------------------------- */
 
 Test(tune_step, one_that_dies_starts_again_before_others) {
     struct fluidrun r;
@@ -232,7 +231,7 @@ Test(tune_step, work_goes_on_between_steps_and_can_be_corrected) {
     fluidrun_finish(&r);
 }
 
-/* ---- anything ------------------------------------------------------------------------------- */
+/* ---- random events --------------------------------------------------------------------------- */
 
 struct chaos {
     struct fluidrun r;
@@ -262,7 +261,7 @@ static struct salus_fluid_event draw_join(struct chaos *c) {
     return e;
 }
 
-/* Mostly of trials that are there; of a GPU, so that it is there or not. */
+/* Draws an event, mostly about existing trials; GPU events agree with the set of GPUs. */
 static struct salus_fluid_event draw_event(struct chaos *c) {
     uint32_t kind = draw(c, SALUS_FLUID_EVENTS), i = draw(c, c->count + 1), gpu = draw(c, 6);
     if (kind == SALUS_FLUID_JOIN && c->count < c->most) return draw_join(c);
@@ -281,7 +280,8 @@ static void expect_all_there(const struct chaos *c) {
         fluidrun_trial(&c->r, c->ids[i]);
 }
 
-/* Every GPU of the plan once, or shared: what the caller sees, not what the library thinks. */
+/* Every GPU of the plan has one trial, or is shared, as the caller sees it, independently of the
+ * library's own checks. */
 static void expect_no_overlap(const struct chaos *c) {
     double used[6] = {0};
     uint32_t sharers[6] = {0};
@@ -305,7 +305,7 @@ static void run_chaos(struct salus_fluid_config config, uint64_t seed) {
     for (uint32_t i = 0; i < 4000; i++) {
         struct salus_fluid_event events[4];
         uint32_t count = draw(&c, 5);
-        c.most = i / 100 % 2 ? 40 : 4; /* crowds, and times in which nobody waits */
+        c.most = i / 100 % 2 ? 40 : 4; /* alternates crowds with times in which no trial waits */
         for (uint32_t k = 0; k < count; k++)
             events[k] = draw_event(&c);
         c.r.now_ns += draw(&c, 1000) * (S / 1000);

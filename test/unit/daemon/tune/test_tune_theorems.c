@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the thesis proves of StaticFluid (theorems 1 and 2), over random groups beside the optimum;
- * and that DynamicFluid ends a group no later but for what its changes cost.
- *
- * Theorem 1 is held to in the situation of its proof, in which areas stay the same. (3.2) with
- * alpha 1 is another one, in which packing is free; there it is not true, as the last case of it
- * shows.
+ * The thesis's theorems 1 and 2 about StaticFluid, checked over random groups against the optimum;
+ * and DynamicFluid ends a group no later, except for the cost of its changes. Theorem 1 is checked
+ * in the situation of its proof, in which areas stay the same. With (3.2) and alpha 1, packing is
+ * free; there the theorem does not hold, as its last case shows.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -30,7 +28,7 @@ static uint32_t draw(struct world *w, uint32_t below) {
     return (uint32_t)((w->seed >> 33) % below);
 }
 
-/* Equal ones, ones of about the same length, and some that are much longer than others. */
+/* Equal trials, trials of about the same length, and some that are much longer than others. */
 static double draw_left(struct world *w, uint32_t kind) {
     if (kind == 0) return 100 * MS;
     if (kind == 1) return (100 + draw(w, 20)) * MS;
@@ -69,7 +67,7 @@ static void expect_half(uint32_t flags, uint64_t seed, uint32_t rounds, double *
         make(&w, FLUIDBEST_TRIALS, FLUIDBEST_GPUS);
         double best = fluidbest_whole(w.left, w.count, w.config.gpus, w.config.spread_most, 1);
         double got = makespan(&w, flags, NULL);
-        if (flags & SALUS_FLUID_STATIC) /* what is resized on its way may be better */
+        if (flags & SALUS_FLUID_STATIC) /* a group that is resized on its way may be better */
             cr_assert_geq(got, best - ROUNDING_NS, "world %u: %g, optimum %g", i, got, best);
         cr_assert_leq(got, 2 * best + ROUNDING_NS, "world %u: %g, optimum %g", i, got, best);
         *worst = fmax(*worst, got / best);
@@ -90,7 +88,7 @@ Test(tune_theorems, so_do_its_variants, .timeout = 120) {
     expect_half(SALUS_FLUID_ROOM, 8, 1000, &worst);
 }
 
-/* Many trials: the optimum is at least all work on all GPUs. */
+/* Many trials: the optimum is at least all work spread over all GPUs. */
 Test(tune_theorems, so_it_does_with_many, .timeout = 120) {
     struct world w = {.seed = 5, .alpha = SALUS_FLUID_EVEN, .beta = 1};
     for (uint32_t i = 0; i < 2000; i++) {
@@ -102,7 +100,7 @@ Test(tune_theorems, so_it_does_with_many, .timeout = 120) {
     }
 }
 
-/* A GPU a trial in order of joining is not within it. */
+/* A GPU for each trial in order of joining violates the bound. */
 Test(tune_theorems, fifo_does_not) {
     struct world w = {.config = {.gpus = 4, .packed_most = 4, .spread_most = 4}, .count = 1};
     w.trials[0] = fluidrun_join(1, 100);
@@ -110,8 +108,9 @@ Test(tune_theorems, fifo_does_not) {
     cr_expect_eq(makespan(&w, SALUS_FLUID_STATIC, NULL), 25);
 }
 
-/* Four GPUs, alpha 1. One trial deserves 1.97 of them and gets 1: 39.4. The others are free beside
- * each other: all on one GPU for a moment, and then the one on four, would be a quarter of that. */
+/* Four GPUs, alpha 1. One trial deserves 1.97 of them and gets 1: 39.4. The others cost nothing
+ * beside each other. Running all on one GPU for a moment, and then the one on four, would take a
+ * quarter of that. */
 Test(tune_theorems, where_packing_is_free_twice_the_optimum_is_not_held) {
     struct world w = {.config = {.gpus = 4, .packed_most = 64, .spread_most = 4}, .count = 42};
     w.trials[0] = fluidrun_join(1, 39400);
@@ -128,7 +127,7 @@ static double power(double x, double less) {
     return x - 1 < 1e-9 ? exp(1) : pow(x, 1 / (x - 1) - less);
 }
 
-/* (3.3), with the longest of the small set alone, as lemma 5 has it. */
+/* (3.3), with the longest trial of the small set alone, as in lemma 5. */
 static double bound(const struct world *w, double best) {
     double sum = 0, small = 0;
     for (uint32_t i = 0; i < w->count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Configurations that cannot be, and each allocation that fails.
+ * Invalid configurations, and failures of each allocation.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "daemon/tune/salus_fluid.h"
 
-/* Links with --wrap: what the library calls. 0: none fails. */
+/* Wraps the library's allocations (--wrap). 0: none fails. */
 static int fail_in, calls;
 
 void *__real_malloc(size_t bytes);
