@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Iterations of a client in the worker: what runs before a boundary and what after it, how far the
- * ring is read, and that nobody ever waits for what is not read.
+ * Iterations of a client in the worker: the operations before and after a boundary, how far the
+ * ring is read, and that no client ever waits for records that are not read.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -15,7 +15,8 @@
 #include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
-#define HOST_NS 20000000ull /* how long a host function holds reading up: iteration_boundary.c */
+/* longest time that a host function delays reading: iteration_boundary.c */
+#define HOST_NS 20000000ull
 
 struct world {
     struct wirebench *b;
@@ -78,8 +79,9 @@ Test(boundary, the_next_iteration_is_read_but_waits_and_the_one_after_is_not_rea
     end(&w);
 }
 
-/* A mark comes microseconds before what it announces: the boundary is not passed without that, for
- * a moment. A machine that takes longer for one round than the moment gets another try. */
+/* A mark comes microseconds before the launch that it announces: for a moment, the boundary
+ * waits for that launch. A machine that takes longer for one round than the moment gets another
+ * try. */
 Test(boundary, a_mark_waits_a_moment_for_what_comes_after_it) {
     struct world w = begin();
     uint32_t *early = &w.b->worker->boundaries.early;
@@ -111,7 +113,7 @@ Test(boundary, marks_of_a_client_that_only_copies_count) {
     end(&w);
 }
 
-/* Iterations of 20 launches that are told apart by their grids. */
+/* Iterations of 20 launches that differ in their grids. */
 static void iterate(struct world *w, int times) {
     struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .param_bytes = 8};
     for (int i = 0; i < times; i++)
@@ -205,7 +207,8 @@ Test(boundary, host_functions_of_the_iteration_that_runs_go_on) {
     end(&w);
 }
 
-/* The host function waits for what another thread of the program is about to ask for. */
+/* The host function waits for an operation that another thread of the program is about to
+ * submit. */
 Test(boundary, a_host_function_that_does_not_end_holds_reading_up_for_a_while_only) {
     struct world w = begin();
     wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
@@ -294,7 +297,7 @@ Test(boundary, lifetimes_that_cannot_be_end_the_client) {
     expelled(WIRE_MEM_BACK, WIRECLIENT_EPHEMERAL - PAGE, 2 * PAGE, "both windows");
 }
 
-/* Reads are bounded: a flood of iterations is one operation each, and delays nobody. */
+/* Reads are bounded: each iteration of a flood is one operation, and delays no other client. */
 Test(boundary, a_flood_of_iterations_with_many_blocks_is_endured, .timeout = 60) {
     struct world w = begin();
     struct wireclient *good = wireclient_attach(w.b);
@@ -317,7 +320,7 @@ Test(boundary, a_flood_of_iterations_with_many_blocks_is_endured, .timeout = 60)
 
 /* ---- requests between idle gaps -------------------------------------------------------------- */
 
-#define REQUESTS 1000 /* until one is found: a busy machine spoils some gaps */
+#define REQUESTS 1000 /* until a boundary is found: a busy machine spoils some gaps */
 
 static void copy_in(struct world *w) {
     wireclient_copy(w->c, 0, w->c->windows.dev_base, w->c->windows.host_base, 64);
@@ -327,7 +330,7 @@ static void copy_out(struct world *w) {
     wireclient_copy(w->c, 0, w->c->windows.host_base, w->c->windows.dev_base, 64);
 }
 
-/* Kernels at random, so that only gaps say where a request begins. */
+/* Random kernels, so that only gaps show where a request begins. */
 static void request(struct world *w, uint32_t *random) {
     struct wire_launch l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .param_bytes = 8};
     copy_in(w);
@@ -342,7 +345,7 @@ static void request(struct world *w, uint32_t *random) {
     wirebench_run(w->b);
 }
 
-/* The loop turns while the client is idle. True: a boundary was found. */
+/* Runs the loop while the client is idle. True: a boundary was found. */
 static bool is_over_by_itself(struct world *w) {
     uint64_t before = boundaries(w);
     for (int i = 0; i < 20 && boundaries(w) == before; i++) {
@@ -353,7 +356,8 @@ static bool is_over_by_itself(struct world *w) {
     return boundaries(w) != before;
 }
 
-/* Requests until gaps count; the last one has just ended, and nothing was found yet. */
+/* Runs requests until gaps count; the last one has just ended, and its boundary has not been
+ * found. */
 static void serve(struct world *w) {
     const struct client *c = list_entry(w->b->worker->clients.list.next, struct client, link);
     uint32_t random = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The detector on made-up programs: each is what a training loop or a server would launch and
- * allocate, and says itself where its iterations begin. What the recordings of real programs give
- * is in test_iteration_data.c.
+ * The iteration detector on synthetic programs: each launches and allocates like a training loop or
+ * a server, and records where its iterations really begin. test_iteration_data.c uses recordings of
+ * real programs.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -18,9 +18,10 @@ struct play {
     uint64_t live, now_ns;
     bool due; /* an iteration begins with the next launch */
     uint32_t launches, truths, found, right;
-    uint32_t phase, found_phase; /* launches since the latest truth: now; of the latest found */
-    uint32_t steady;             /* found, and as far behind the truth as the one before */
-    uint32_t inner; /* boundaries while more than the floor was alive before the launch */
+    /* launches since the latest true beginning: now; at the latest boundary found */
+    uint32_t phase, found_phase;
+    uint32_t steady; /* boundaries found, as far behind the truth as the one before */
+    uint32_t inner;  /* boundaries found while more than the floor was alive before the launch */
     uint64_t floor, low;
     uint32_t random;
 };
@@ -75,7 +76,8 @@ static void begins(struct play *p) {
     p->due = true;
 }
 
-/* Ends it: at least so much of what was found is right, and so much of what is right was found. */
+/* Ends the program: at least these fractions of found boundaries are right, and of right ones
+ * are found. */
 static void expect(struct play *p, const char *what, double precision, double recall) {
     double got_precision = p->found ? (double)p->right / p->found : 1;
     double got_recall = p->truths ? (double)p->right / p->truths : 1;
@@ -89,7 +91,7 @@ static void expect(struct play *p, const char *what, double precision, double re
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* `layers` times forward with activations kept, backward with gradients, which stay alive. */
+/* `layers` times forward, keeping activations, then backward with gradients, which stay alive. */
 static void batch(struct play *p, uint32_t first, uint32_t layers, uint64_t activation,
                   uint64_t gradient) {
     for (uint32_t i = 0; i < layers; i++) {
@@ -148,7 +150,8 @@ Test(iteration, memory_that_never_changes) {
     expect(&p, "no temporaries", 1, 0.9);
 }
 
-/* With another learning rate's kernel in the place of the usual one, and a log line at times. */
+/* A kernel for another learning rate sometimes replaces the usual one, and a log line is written
+ * at times. */
 Test(iteration, exceptions_within_iterations) {
     struct play p = play_start();
     for (int i = 0; i < 300; i++) {
@@ -178,7 +181,7 @@ Test(iteration, evaluation_now_and_then) {
     expect(&p, "evaluation every 20 iterations", 1, 0.85);
 }
 
-/* So long that the period is given up, and learned anew. */
+/* An evaluation so long that the period is dropped, and learned again. */
 Test(iteration, long_evaluation) {
     struct play p = play_start();
     for (int i = 0; i < 300; i++) {
@@ -238,7 +241,7 @@ Test(iteration, accumulation_with_gradients_as_temporaries) {
     }
 }
 
-/* More than the floor looks back: found out at the first step of the optimizer. */
+/* Longer than the window of the floor: corrected at the optimizer's first step. */
 Test(iteration, accumulation_longer_than_the_window) {
     struct play p = play_start();
     for (int i = 0; i < 100; i++)
@@ -248,7 +251,7 @@ Test(iteration, accumulation_longer_than_the_window) {
     expect(&p, "40 micro-batches, gradients freed", 0.5, 0.7);
 }
 
-/* Nothing tells the micro-batches from iterations, but that they are few. */
+/* Micro-batches differ from iterations only in that they are few. */
 Test(iteration, accumulation_with_lasting_gradients) {
     for (uint32_t parts = 2; parts <= 8; parts *= 2)
         for (uint64_t activation = 0; activation <= MIB; activation += MIB) {
@@ -264,7 +267,7 @@ Test(iteration, accumulation_with_lasting_gradients) {
         }
 }
 
-/* Layers that are all the same, and an optimizer that goes through them. */
+/* Identical layers, and an optimizer that goes through them. */
 static void transformer(struct play *p, uint32_t layers, uint64_t activation, uint64_t gradient) {
     begins(p);
     launch(p, 1);
@@ -310,7 +313,7 @@ Test(iteration, layers_without_any_temporaries) {
     expect(&p, "48 layers alike, no temporaries: steady", 0, 0);
 }
 
-/* ---- how it begins, how long it is ----------------------------------------------------------- */
+/* ---- start and length ------------------------------------------------------------------------ */
 
 /* Weights and the optimizer's state look like temporaries at first: the floor rises for good. */
 Test(iteration, what_is_left_over_from_the_beginning) {
@@ -328,7 +331,7 @@ Test(iteration, what_is_left_over_from_the_beginning) {
     expect(&p, "weights among the temporaries", 1, 0.75);
 }
 
-/* Input of the next iteration, alive at each boundary until it is taken for lasting memory. */
+/* Input of the next iteration is alive at each boundary until it counts as persistent memory. */
 Test(iteration, the_floor_may_fall) {
     struct play p = play_start();
     p.floor = 2 * MIB;
@@ -338,7 +341,7 @@ Test(iteration, the_floor_may_fall) {
         train(&p, 0, 6);
     }
     cr_expect_eq(p.inner, 0);
-    /* 24 iterations, until the time when nothing was alive is out of sight */
+    /* 24 iterations, until the time with nothing alive has left the window */
     expect(&p, "a floor that falls", 1, 0.7);
 }
 
@@ -356,7 +359,8 @@ Test(iteration, short_and_long_periods) {
                 launch(&p, lengths[k]);
             }
             cr_expect_eq(iteration_period(p.it), lengths[k]);
-            /* With next to no history left beside the period, where it began is not known. */
+            /* If the history is hardly longer than the period, the start of the period is
+             * unknown. */
             if (!temporaries && lengths[k] > 8000) p.right = p.steady + 1;
             char what[64];
             snprintf(what, sizeof(what), "period %u%s", lengths[k],
@@ -368,11 +372,11 @@ Test(iteration, short_and_long_periods) {
 /* ---- random loops ---------------------------------------------------------------------------- */
 
 struct loop_step {
-    uint32_t func, repeat, body; /* the last `body` steps are done `repeat` times in all */
+    uint32_t func, repeat, body; /* the last `body` steps run `repeat` times in all */
     uint64_t alloc, drop;
 };
 
-/* A body of kernels, temporaries that are freed in the reverse order, and loops within. */
+/* A body of kernels, temporaries freed in reverse order, and nested loops. */
 static uint32_t loop_make(struct play *p, struct loop_step *steps, bool temporaries) {
     uint32_t count = 4 + play_random(p, 60), kinds = 2 + play_random(p, 40), depth = 0;
     uint64_t held[8];
@@ -404,7 +408,7 @@ static void loop_run(struct play *p, const struct loop_step *steps, uint32_t cou
     }
 }
 
-/* Odd kernels come in one iteration of `odd`, so that the period must be found between them. */
+/* Extra kernels run in one of `odd` iterations, so that the period must be found between them. */
 static void random_loops(bool temporaries, uint32_t odd, double precision, double recall) {
     uint32_t found = 0, right = 0, truths = 0;
     for (uint32_t seed = 1; seed <= 300; seed++) {
@@ -486,7 +490,7 @@ Test(iteration, only_marks_count_once_there_is_one) {
     iteration_destroy(p.it);
 }
 
-/* A request of one of `kinds`, with `syncs` short waits within it. */
+/* A request of a random one of `kinds`, with `syncs` short waits within it. */
 static void request(struct play *p, uint32_t kinds, uint32_t syncs) {
     uint32_t kind = play_random(p, kinds);
     begins(p);
@@ -505,7 +509,7 @@ Test(iteration, requests_between_idle_gaps) {
         cr_expect_eq(iteration_source(p.it), ITERATION_GAP);
         char what[64];
         snprintf(what, sizeof(what), "requests of five kinds, %u waits within", syncs);
-        expect(&p, what, 1, 0.65); /* each kind has to be seen to begin, too */
+        expect(&p, what, 1, 0.65); /* each kind must also be seen to begin once */
     }
     struct play p = play_start();
     for (int i = 0; i < 200; i++)
@@ -514,7 +518,7 @@ Test(iteration, requests_between_idle_gaps) {
     expect(&p, "requests of one kind", 1, 0.9);
 }
 
-/* One of three networks is asked for four answers at a time: these are no requests. */
+/* Each request asks one of three networks for four answers: the answers are no requests. */
 Test(iteration, steps_of_a_request_are_none) {
     for (uint32_t first = 0; first < 2; first++) {
         struct play p = play_start();
@@ -532,7 +536,7 @@ Test(iteration, steps_of_a_request_are_none) {
     }
 }
 
-/* The machine is busy: pauses between steps of a millisecond and more, one of half a second, and
+/* A busy machine: pauses of a millisecond and more between steps, one of half a second, and
  * requests that take long. */
 Test(iteration, requests_on_a_busy_machine) {
     struct play p = play_start();
@@ -563,7 +567,7 @@ Test(iteration, a_log_now_and_then_is_no_request) {
     expect(&p, "a log every 20 iterations", 1, 0.95);
 }
 
-/* A loss that is read in the middle of each iteration, and time that the program takes then. */
+/* The loss is read in the middle of each iteration, and the program takes time then. */
 Test(iteration, waiting_within_an_iteration_is_no_gap) {
     struct play p = play_start();
     for (int i = 0; i < 200; i++) {
@@ -579,7 +583,7 @@ Test(iteration, waiting_within_an_iteration_is_no_gap) {
     iteration_destroy(p.it);
 }
 
-/* The machine is busy: one wait in ten takes long. */
+/* A busy machine: one wait in ten takes long. */
 Test(iteration, a_long_pause_now_and_then_is_no_gap) {
     struct play p = play_start();
     for (int i = 0; i < 2000; i++) {
@@ -591,8 +595,8 @@ Test(iteration, a_long_pause_now_and_then_is_no_gap) {
     iteration_destroy(p.it);
 }
 
-/* A compiler tries out kernels, each a new one, and what it compares them by; on a machine so busy
- * that every pause is a long one. */
+/* A compiler tries new kernels, and the kernels it compares them with, on a machine so busy that
+ * every pause is long. */
 Test(iteration, trying_out_kernels_is_no_request) {
     struct play p = play_start();
     for (uint32_t i = 0; i < 600; i++) {

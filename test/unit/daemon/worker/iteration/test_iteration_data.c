@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The detector on recordings of real programs (test/e2e/results/record_iterations.py says how they
- * are made and what their text means). A boundary is right when the program itself says, in another
- * run, that an iteration begins with this launch. `steady`: boundaries as far behind the latest
- * right place as the one before, so a period that is right in another phase shows.
+ * The iteration detector on recordings of real programs (test/e2e/results/record_iterations.py
+ * explains how they are made and their text format). A boundary is right if the program itself
+ * reports, in another run, that an iteration begins with this launch. `steady`: boundaries that are
+ * as far behind the latest right place as the one before, which shows a right period in another
+ * phase.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -87,7 +88,7 @@ static double part(uint32_t of, uint32_t all) {
     return all ? (double)of / all : 1;
 }
 
-/* The least that is asked for; period 0: whatever it is. */
+/* The required minimum; period 0: any period. */
 static const struct {
     const char *name;
     double recall;

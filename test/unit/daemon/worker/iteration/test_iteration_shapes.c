@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shapes of servers and trainers, with their copies and waits: where the detector lets an iteration
- * begin must be where a request or a step begins. Memory does not change, so that only the sequence
- * and the waits speak. An idle program is looked at every millisecond, as the worker does.
+ * Typical servers and trainers, with their copies and waits: the detector's iterations must begin
+ * where requests or steps begin. Memory does not change, so only the sequence and the waits count.
+ * An idle program is checked every millisecond, as in the worker.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -13,17 +13,17 @@
 #define TO_DEVICE 7001 /* fingerprints of copies */
 #define TO_HOST 7002
 #define ON_DEVICE 7003
-#define WARM_UP 40 /* rounds until the detector must know */
+#define WARM_UP 40 /* rounds after which the detector must have found the period */
 
 struct shape {
     struct iteration *it;
     uint64_t now_ns;
-    uint32_t operations; /* of the round */
+    uint32_t operations; /* operations since the start of the round */
     bool due;            /* a round begins with the next operation, or has ended by idling */
     uint32_t right, wrong, ended;
 };
 
-static uint32_t launches_first = 30; /* of the program's start */
+static uint32_t launches_first = 30; /* launches at the program's start */
 
 static struct shape shape_start(void) {
     struct shape s = {0};
@@ -54,7 +54,7 @@ static void sync(struct shape *s) {
     iteration_idle(s->it, s->now_ns);
 }
 
-/* A copy that the program waits for: of it alone the worker is told nothing. */
+/* A copy that the program waits for: the worker gets no other sign of the wait. */
 static void copy_sync(struct shape *s, uint64_t kind) {
     copy(s, kind);
     s->now_ns += 3 * MS;
@@ -76,11 +76,11 @@ static void round_begins(struct shape *s) {
 
 struct expected {
     enum iteration_source source;
-    uint32_t rounds; /* boundaries, at least */
-    bool ends;       /* while the program is idle, each */
+    uint32_t rounds; /* least number of boundaries */
+    bool ends;       /* each must be found while the program is idle */
 };
 
-/* `round` is done 240 times; what is found in the first of them does not count. */
+/* Runs `round` 240 times; boundaries in the warm-up rounds do not count. */
 static void play(void (*round)(struct shape *s, uint32_t i), struct expected e) {
     struct shape s = shape_start();
     for (uint32_t i = 0; i < 240; i++) {
@@ -135,7 +135,7 @@ static void serve_copies_alone(struct shape *s, uint32_t i) {
     idle(s, 20 + i % 7);
 }
 
-/* A cache in device memory, say: it never launches a kernel. */
+/* A cache in device memory, for example: the program never launches a kernel. */
 Test(iteration_shapes, server_that_only_copies) {
     launches_first = 0;
     play(serve_copies_alone, (struct expected){ITERATION_GAP, 195, true});
@@ -160,7 +160,7 @@ Test(iteration_shapes, server_that_only_fills) {
 static void serve_two_streams(struct shape *s, uint32_t i) {
     copy(s, TO_DEVICE);
     kernels(s, 0, 6);
-    copy(s, TO_DEVICE); /* beside them */
+    copy(s, TO_DEVICE); /* concurrent copies */
     kernels(s, 6, 6);
     copy(s, ON_DEVICE);
     copy(s, TO_HOST);
@@ -189,7 +189,7 @@ Test(iteration_shapes, server_that_launches_graphs) {
     play(serve_graphs, (struct expected){ITERATION_GAP, 190, true});
 }
 
-/* Four requests at once, then nothing. Within the burst nothing is idle. */
+/* Four requests at once, then idle. The program is not idle within the burst. */
 static void serve_bursts(struct shape *s, uint32_t i) {
     for (uint32_t k = 0; k < 4; k++) {
         copy(s, TO_DEVICE);
@@ -261,7 +261,8 @@ Test(iteration_shapes, trainer_that_prefetches_on_a_second_stream) {
     play(train_prefetch, (struct expected){ITERATION_PERIOD, 195, false});
 }
 
-/* Every 20 steps it writes a log for 30 ms. The idle job is then at its boundary at once. */
+/* Every 20 steps the program writes a log for 30 ms. The idle job is then at its boundary at
+ * once. */
 static void train_logs(struct shape *s, uint32_t i) {
     if (s->operations++) round_begins(s);
     kernels(s, 0, 20);
@@ -284,7 +285,7 @@ static void train_validates(struct shape *s, uint32_t i) {
     round_begins(s);
     kernels(s, 0, 20);
     for (uint32_t k = 0; i % 25 == 24 && k < 10; k++) {
-        round_begins(s); /* any place here will do */
+        round_begins(s); /* the exact place does not matter here */
         kernels(s, 400, 7);
         sync(s);
     }
@@ -309,7 +310,7 @@ Test(iteration_shapes, trainer_that_never_waits) {
 static void train_pipeline(struct shape *s, uint32_t i) {
     (void)i;
     round_begins(s);
-    for (uint32_t k = 0; k < 8; k++) { /* in turn on two streams */
+    for (uint32_t k = 0; k < 8; k++) { /* alternates between two streams */
         kernels(s, 10 * k, 2);
         kernels(s, 200 + 10 * k, 2);
         copy(s, ON_DEVICE);
@@ -334,7 +335,8 @@ Test(iteration_shapes, trainer_that_pauses_within_some_steps) {
     play(train_pause, (struct expected){ITERATION_PERIOD, 190, false});
 }
 
-/* A server that is busy at first: its period is found while nothing is idle, in another phase. */
+/* A server that is busy at first: its period is found while the program is never idle, in
+ * another phase. */
 static void serve_late(struct shape *s, uint32_t i) {
     static const uint32_t busy = 30;
     kernels(s, 5, 7);
