@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, textures and tensor maps where they are the device's own: charged before they are made,
- * answered in their turn, and gone with whoever made them; but for tensor maps, which are nobody's.
+ * Arrays, textures and tensor maps that the device provides: charged before they are created,
+ * answered in order, and destroyed with their client. Tensor maps have no owner.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static struct world begin(void) {
     return w;
 }
 
-/* With whatever there was. */
+/* Ends the world with all remaining objects. */
 static void end(struct world *w) {
     const char *what = "";
     wireclient_detach(w->c);
@@ -41,7 +41,7 @@ static void end(struct world *w) {
     wirebench_stop(w->b);
 }
 
-/* Rows of bytes, at pages of the window. */
+/* Creates an array with rows of bytes, at a page of the window. */
 static uint64_t make(struct world *w, uint32_t page, uint32_t width, uint32_t height) {
     struct wire_array a = {.addr = w->c->windows.dev_base + page * PAGE,
                            .width = width,
@@ -91,7 +91,7 @@ Test(arrays, charged_as_long_as_they_are_there) {
     end(&w);
 }
 
-/* Of 256 MiB. */
+/* Arrays of 256 MiB. */
 Test(arrays, no_more_than_there_is) {
     struct world w[5] = {begin()};
     for (int k = 0; k < 4; k++) {
@@ -144,7 +144,7 @@ Test(arrays, a_texture_is_answered_with_what_kernels_are_given) {
     end(&w);
 }
 
-/* What was freed before makes room for it, and linear memory is there. */
+/* The array waits for an earlier free, whose memory it needs; linear memory is mapped by then. */
 Test(arrays, made_behind_what_waits) {
     struct world w = begin();
     wireclient_kernels(w.c, "kern");
@@ -192,7 +192,7 @@ Test(arrays, they_go_with_a_client_that_leaves_in_the_middle) {
     end(&w);
 }
 
-/* A shorter job would have its memory otherwise (test_residency). */
+/* Otherwise a shorter job would get its memory (test_residency). */
 Test(arrays, who_has_some_is_not_swapped_out) {
     struct worker_config config = {.ops = &fakedev_arrays,
                                    .policy = {.lane = "srtf", .exclusive = -1, .swap = 1}};
@@ -259,7 +259,7 @@ Test(arrays, a_dead_client_gets_no_tensor_map) {
 
 /* ---- references ------------------------------------------------------------------------------ */
 
-#define MODULE 0u /* wireclient_kernels' */
+#define MODULE 0u /* the module that wireclient_kernels loads */
 
 static uint64_t refer(struct world *w, const char *name, bool bound, uint16_t flags) {
     struct wire_texture_ref t = {.texture = {.flags = flags},
@@ -295,7 +295,7 @@ Test(arrays, a_reference_is_told_what_it_reads) {
     end(&w);
 }
 
-/* Kernels before it read what they did. */
+/* Kernels before it read the old settings. */
 Test(arrays, a_reference_is_told_between_launches) {
     struct world w = begin();
     wireclient_kernels(w.c, "kern");
@@ -330,7 +330,7 @@ Test(arrays, a_reference_is_told_before_its_module_goes) {
     end(&w);
 }
 
-/* Nor one that was asked for before it died, whose module is gone by then. */
+/* The same for a setting requested before the client died, whose module is unloaded by then. */
 Test(arrays, a_dead_client_tells_no_reference) {
     struct world w = begin();
     wireclient_kernels(w.c, "fault");

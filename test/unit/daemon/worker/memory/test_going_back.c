@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clients that go back to a savepoint under the next worker: what was complete since then is done
- * again, the rest goes on, and the host notices nothing. A host function that has not returned
- * holds what was under way; what a kernel left half done is written into the memory.
+ * Clients that go back to a savepoint under the next worker: completed operations since then are
+ * repeated, the rest continues, and the host notices nothing. A host function that has not returned
+ * keeps operations in flight; half-done kernels are simulated by writing into the memory.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -21,10 +21,10 @@
 
 #define GRAN (2ull << 20)
 #define MEMORY (96ull << 20)
-#define FROM_AT 8192u /* of the host window */
+#define FROM_AT 8192u /* offset in the host window */
 #define TO_AT 12288u
 #define SPOILED 0xdeadbeefu
-#define HOLDS 1u /* nonblocking: its host function does not return */
+#define HOLDS 1u /* nonblocking stream whose host function does not return */
 #define OTHER 2u
 
 enum kernel_func { APPLY, SLOWLY, COUNT, SAY };
@@ -38,7 +38,7 @@ static const char image[] =
     ".reg .b64 %d<3>; .reg .b32 %r<3>; ld.param.u64 %d1,[pp]; ld.param.u64 %d2,[pq];\n"
     "ld.global.u32 %r1,[%d1]; ld.global.u32 %r2,[%d2]; mad.lo.s32 %r1,%r1,3,%r2;\n"
     "st.global.u32 [%d1],%r1; ret; }\n"
-    /* the same, after a while */
+    /* the same, but slowly */
     ".visible .entry slowly(.param .u64 pp,.param .u64 pq) {\n"
     ".reg .b64 %d<3>; .reg .b32 %r<4>; .reg .pred %p<2>;\n"
     "ld.param.u64 %d1,[pp]; ld.param.u64 %d2,[pq]; mov.u32 %r3,0;\n"
@@ -54,13 +54,13 @@ static const char image[] =
     "mov.u64 %d1,text; cvta.global.u64 %d1,%d1; st.param.b64 [f],%d1; mov.u64 %d1,0;\n"
     "st.param.b64 [a],%d1; call.uni (o),vprintf,(f,a); ret; }\n";
 
-/* ---- what the device is given ---------------------------------------------------------------- */
+/* ---- the device's operations ----------------------------------------------------------------- */
 
-static struct dev_ops ops;                 /* the software GPU's; these are watched */
-static uint32_t given;                     /* operations of a client that catches up */
-static uint32_t together;                  /* of these: while others were in flight */
-static uint32_t stall_at;                  /* from this one on none is seen to be complete */
-static uint64_t least[WIRE_STREAMS_FIRST]; /* of the page, what it showed before */
+static struct dev_ops ops; /* the software GPU's operations, of which these are observed */
+static uint32_t given;     /* operations given to the device for a client that catches up */
+static uint32_t together;  /* number of these given while others were in flight */
+static uint32_t stall_at;  /* from this operation on, completion is not reported */
+static uint64_t least[WIRE_STREAMS_FIRST]; /* smallest numbers that the page has shown */
 static bool lowered;
 
 static void watch(struct dev_op *op) {
@@ -87,7 +87,7 @@ static int watch_memset(struct dev_queue *q, const struct dev_memset *k, struct 
     return dev_soft.memset(q, k, op);
 }
 
-static bool dies; /* with what is complete next */
+static bool dies; /* ends the process at the next completion */
 static int lost;
 
 static int watch_lost(struct dev *dev) {
@@ -104,7 +104,7 @@ static struct dev_op *watch_poll(struct dev *dev) {
     return over;
 }
 
-static bool save_dies; /* the device, when memory or variables are saved next */
+static bool save_dies; /* the device is lost when memory or variables are saved next */
 
 static int die(void) {
     lost = ERR_ILLEGAL_ADDRESS;
@@ -147,7 +147,8 @@ static uint64_t reason(void) {
     return atomic_load(&r.c->com->savepoint.reason);
 }
 
-/* Nothing of it is under way: its memory is saved, and not again before this is called again. */
+/* Saves the memory while no operation is in flight; memory is not saved again before the next
+ * call. */
 static void save(void) {
     point()->due_ns = point()->soonest_ns = 0;
     wireclient_event(r.c, 0, 0);
@@ -215,7 +216,7 @@ static uint64_t launch(uint32_t stream, enum kernel_func func, uint32_t to, uint
     return wireclient_send(r.c, WIRE_LAUNCH, stream, false, &l, sizeof(l), params, 16);
 }
 
-/* So many words, of which the last may be fewer bytes. */
+/* Number of words to fill; the last one may be less than a word. */
 static uint64_t fill(uint32_t stream, uint64_t addr, uint32_t value) {
     struct wire_memset m = {
         .dst = addr, .width_elems = 1, .height = 1, .value = value, .elem_bytes = 4};
@@ -247,7 +248,7 @@ static void let_go(void) {
     atomic_store(&r.c->sub->callbacks_done, atomic_load(&r.c->com->callbacks_posted));
 }
 
-/* What the stream was sent last has begun when the worker ends, and has done half of something. */
+/* Ends the worker while the stream's latest operation has begun and has done half of its work. */
 static void die_within(uint32_t stream) {
     wirebench_run(r.b);
     for (uint32_t i = 0; i < WIRE_STREAMS_FIRST; i++)
@@ -279,7 +280,7 @@ static uint64_t returns(void) {
     return atomic_load(&r.c->com->savepoint.returns);
 }
 
-/* *word 0 = 5, and is saved. */
+/* Sets word 0 to 5 and saves it. */
 static void begin_with(uint32_t value) {
     *host_word(FROM_AT) = value;
     wireclient_copy(r.c, 0, dev, host + FROM_AT, 4);
@@ -289,7 +290,7 @@ static void begin_with(uint32_t value) {
     save();
 }
 
-/* The latest kernel, which had begun, and what is there then. */
+/* Ends the worker during the latest kernel, with this value in word 0. */
 static void ends_with(uint32_t value) {
     let_go();
     all_complete();
@@ -297,7 +298,7 @@ static void ends_with(uint32_t value) {
     cr_expect_not(lowered, "the page goes back");
 }
 
-/* ---- what is done again ---------------------------------------------------------------------- */
+/* ---- repeated operations --------------------------------------------------------------------- */
 
 Test(going_back, what_was_complete_is_done_again_in_order) {
     begin_with(5);
@@ -328,7 +329,7 @@ static void next_device(void) {
     cr_assert_str_eq(r.refused, "");
 }
 
-/* All that it sent is back, with an error of the device's, and one is due. */
+/* All of its operations are back with a device error, and a savepoint is due. */
 Test(going_back, none_is_taken_of_a_device_that_is_lost) {
     begin_with(5);
     point()->due_ns = point()->soonest_ns = 0;
@@ -345,7 +346,7 @@ Test(going_back, none_is_taken_of_a_device_that_is_lost) {
     ends_with(16);
 }
 
-/* It is not the client's memory that is to blame. */
+/* The client's memory is not the reason. */
 Test(going_back, a_device_that_is_lost_while_memory_is_saved) {
     begin_with(5);
     save_dies = true;
@@ -358,7 +359,7 @@ Test(going_back, a_device_that_is_lost_while_memory_is_saved) {
     save();
 }
 
-/* The savepoint stays, for what else the client has under way. */
+/* The savepoint stays, because the client has other operations in flight. */
 Test(going_back, a_device_that_is_lost_while_variables_are_saved) {
     begin_with(5);
     launch(0, APPLY, 0, 1); /* 16 */
@@ -375,7 +376,7 @@ Test(going_back, a_device_that_is_lost_while_variables_are_saved) {
     ends_with(16);
 }
 
-/* Nor is the client told that it cannot go back. */
+/* The client is not told that it cannot go back either. */
 Test(going_back, a_device_that_is_lost_while_variables_are_loaded) {
     begin_with(5);
     launch(0, COUNT, 0, 1); /* 11 */
@@ -391,7 +392,7 @@ Test(going_back, a_device_that_is_lost_while_variables_are_loaded) {
     ends_with(11);
 }
 
-/* Who cannot go on hears why there was nothing to go back to. */
+/* A client that cannot continue gets the reason why it had no savepoint. */
 Test(going_back, why_there_was_none_is_said) {
     begin_with(5);
     wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_UNBACK, GRAN, GRAN));
@@ -403,7 +404,7 @@ Test(going_back, why_there_was_none_is_said) {
               "%s", r.c->com->fault.text);
 }
 
-/* Waits of the streams for each other are not: the log's order is one that they allow. */
+/* Streams' waits for each other are not repeated: the log's order satisfies them. */
 Test(going_back, one_after_the_other) {
     begin_with(5);
     for (uint32_t i = 0; i < 8; i++) {
@@ -426,7 +427,7 @@ Test(going_back, copies_have_what_they_had) {
     *host_word(FROM_AT) = 6;
     wireclient_copy(r.c, 0, dev, host + FROM_AT, 4);
     all_complete();
-    *host_word(FROM_AT) = 7; /* the host may, now */
+    *host_word(FROM_AT) = 7; /* the host may change this now */
     launch(0, APPLY, 0, 1);  /* 19 */
     wireclient_copy(r.c, 0, dev + 16, dev, 4);
     all_complete();
@@ -494,7 +495,7 @@ Test(going_back, variables_go_back_too) {
     ends_with(14);
 }
 
-/* ---- what is for the host -------------------------------------------------------------------- */
+/* ---- data for the host ----------------------------------------------------------------------- */
 
 Test(going_back, the_host_is_told_nothing_again) {
     begin_with(5);
@@ -510,7 +511,7 @@ Test(going_back, the_host_is_told_nothing_again) {
     all_complete();
     cr_assert(host_word(TO_AT)[0] == 16 && host_word(TO_AT)[1] == 16 && host_word(TO_AT)[2] == 3 &&
               host_word(TO_AT)[3] == 4);
-    memset(host_word(TO_AT), 0xee, 16); /* it was told that it may */
+    memset(host_word(TO_AT), 0xee, 16); /* the host was told that it may */
     hold();
     launch(HOLDS, APPLY, 0, 1); /* 49 */
     wirebench_run(r.b);
@@ -528,7 +529,7 @@ Test(going_back, the_host_is_told_nothing_again) {
     ends_with(49);
 }
 
-/* They are found in what is launched, but not in what is done again: that was counted. */
+/* Iterations are detected from new launches, not from repeated ones, which were counted before. */
 Test(going_back, iterations_are_those_that_were) {
     begin_with(5);
     for (uint32_t i = 0; i < 900; i++) {
@@ -549,7 +550,7 @@ Test(going_back, iterations_are_those_that_were) {
     ends_with(before * 3 + 1);
 }
 
-/* ---- again and again ------------------------------------------------------------------------- */
+/* ---- several worker ends --------------------------------------------------------------------- */
 
 Test(going_back, who_dies_before_it_has_caught_up_goes_back_again) {
     begin_with(5);
@@ -564,7 +565,7 @@ Test(going_back, who_dies_before_it_has_caught_up_goes_back_again) {
     cr_assert(succession_client(&r)->replay.active, "it has not caught up");
     struct recovery_header *h = succession_client(&r)->recovery_state.header;
     for (uint32_t i = 0; i < WIRE_STREAMS_FIRST; i++)
-        atomic_store(&h->begun[i], 0); /* whatever is under way */
+        atomic_store(&h->begun[i], 0); /* any host function that is in flight */
     stall_at = given = 0;
     succession_next(&r);
     cr_assert(succession_client(&r)->replay.back);
@@ -609,7 +610,7 @@ Test(going_back, who_has_caught_up_stays) {
     all_complete();
     cr_expect_eq(*word(0), 151);
     hold();
-    launch(HOLDS, APPLY, 0, 1); /* 454; the old one still counts */
+    launch(HOLDS, APPLY, 0, 1); /* 454; the old savepoint still counts */
     go_back_within(HOLDS);
     cr_expect_eq(given, 3);
     ends_with(454);
@@ -623,7 +624,7 @@ Test(going_back, from_the_next_one) {
     launch(HOLDS, APPLY, 0, 1); /* 49 */
     go_back_within(HOLDS);
     ends_with(49);
-    save();                 /* into the spares of the first */
+    save();                 /* into the first savepoint's spare chunks */
     launch(0, APPLY, 0, 1); /* 148 */
     all_complete();
     hold();
@@ -633,7 +634,7 @@ Test(going_back, from_the_next_one) {
     ends_with(445);
 }
 
-/* Were it void, its memory would be neither here nor there. */
+/* If the savepoint were void, its memory would be lost. */
 Test(going_back, who_must_and_cannot_ends) {
     begin_with(5);
     struct recovery_header *h = succession_client(&r)->recovery_state.header;
@@ -645,10 +646,10 @@ Test(going_back, who_must_and_cannot_ends) {
     struct wirebench *b = r.b;
     wireclient_free(c);
     wirebench_stop(b);
-    setup(); /* for the end */
+    setup(); /* for the teardown */
 }
 
-/* With nothing under way: launches that had not begun keep their numbers. */
+/* Without operations in flight, launches that had not begun keep their numbers. */
 Test(going_back, nobody_goes_back_for_nothing) {
     begin_with(5);
     launch(0, APPLY, 0, 1);
@@ -747,7 +748,7 @@ Test(going_back, records_of_graphs) {
     cr_expect_eq(*host_word(TO_AT), 102919);
 }
 
-/* ---- what ends one --------------------------------------------------------------------------- */
+/* ---- events that void a savepoint ------------------------------------------------------------ */
 
 static void expect_void(const char *what, enum savepoint_reason why) {
     cr_expect_not(is_whole(), "%s", what);
@@ -790,7 +791,7 @@ Test(going_back, void_when_it_does_what_is_done_once) {
     cr_expect(is_whole());
 }
 
-/* All host functions return, as they are called. */
+/* Lets all host functions return when they are called. */
 static void let_all_go(void) {
     const uint64_t end_ns = fdutil_now_ns() + 20000000000ull;
     while (succession_client(&r)->streams.completed < succession_client(&r)->streams.pushed &&
@@ -801,7 +802,8 @@ static void let_all_go(void) {
     all_complete();
 }
 
-/* The iteration that is held ends, and the next one begins: it is held as well, behind a kernel. */
+/* Ends the iteration that the host function holds; the next one begins and is held as well,
+ * after a kernel. */
 static void pass_a_boundary(void) {
     const uint64_t end_ns = fdutil_now_ns() + 20000000000ull;
     uint64_t posted = atomic_load(&r.c->com->callbacks_posted);
@@ -820,7 +822,7 @@ static void begin_next_iteration(void) {
     wireclient_host_func(r.c, OTHER, 78);
 }
 
-/* Memory is saved before it is passed. */
+/* Memory is saved before the boundary is passed. */
 Test(going_back, at_a_boundary) {
     begin_with(5);
     savepoint_void(point(), SAVEPOINT_CHANGED);
@@ -837,9 +839,9 @@ Test(going_back, at_a_boundary) {
     ends_with(151);
 }
 
-/* What makes one void when it is read may be behind the boundary at which memory is saved: it must
- * not be done later than that. The wait ends by what was sent later: to do it again in the order of
- * the log would be wrong. */
+/* A record that voids the savepoint may lie after the boundary at which memory is saved: the
+ * save must not come later. A later record ends the wait, so repeating operations in the log's
+ * order would be wrong. */
 Test(going_back, none_is_taken_before_a_wait_that_is_open) {
     struct wire_value v = {.addr = host + TO_AT, .value = 1, .bytes = 4};
     begin_with(5);
@@ -854,7 +856,7 @@ Test(going_back, none_is_taken_before_a_wait_that_is_open) {
     cr_expect(is_whole(), "it is over");
 }
 
-/* Its variables are as they were when it came. */
+/* Variables have their initial values. */
 Test(going_back, code_that_came_since_then) {
     begin_with(5);
     wireclient_load(r.c, 1, image);
@@ -869,7 +871,7 @@ Test(going_back, code_that_came_since_then) {
     ends_with(16);
 }
 
-/* It was zeros when it came. */
+/* The memory was zeroed when it was allocated. */
 Test(going_back, memory_that_came_since_then) {
     begin_with(5);
     savepoint_void(point(), SAVEPOINT_CHANGED);
@@ -891,7 +893,7 @@ Test(going_back, memory_that_came_since_then) {
     ends_with(before * 3 + 1);
 }
 
-/* It goes in parts, under the next worker as well. */
+/* Memory is freed in parts, by the next worker too. */
 Test(going_back, nor_before_memory_goes_that_an_earlier_worker_was_told_of) {
     begin_with(5);
     wireclient_mem(r.c, WIRE_MEM_BACK, GRAN, 20 * GRAN);
@@ -910,7 +912,7 @@ Test(going_back, nor_before_memory_goes_that_an_earlier_worker_was_told_of) {
     cr_expect(is_whole());
 }
 
-/* ---- never ----------------------------------------------------------------------------------- */
+/* ---- programs without savepoints ------------------------------------------------------------- */
 
 static void expect_never(void) {
     cr_expect_not(savepoint_possible(point()));
@@ -936,7 +938,7 @@ static void put_address(uint32_t at) {
 Test(going_back, never_with_a_host_address_that_is_copied) {
     begin_with(5);
     put_address(24);
-    wireclient_copy(r.c, 0, dev + 128, host + FROM_AT, 24); /* up to it */
+    wireclient_copy(r.c, 0, dev + 128, host + FROM_AT, 24); /* reads up to that word */
     all_complete();
     cr_expect(is_whole());
     wireclient_copy(r.c, 0, dev + 128, host + FROM_AT, 32);
@@ -944,11 +946,11 @@ Test(going_back, never_with_a_host_address_that_is_copied) {
     expect_never();
 }
 
-/* A word of the device's memory, wherever it is in the host's. */
+/* A word of device memory, at any offset in the host window. */
 Test(going_back, never_with_one_that_is_odd_in_the_host) {
     begin_with(5);
     put_address(12);
-    wireclient_copy(r.c, 0, dev + 128, host + FROM_AT, 64); /* in two words there: none */
+    wireclient_copy(r.c, 0, dev + 128, host + FROM_AT, 64); /* no whole words there */
     all_complete();
     cr_expect(is_whole());
     wireclient_copy(r.c, 0, dev + 124, host + FROM_AT, 64);
@@ -973,7 +975,8 @@ Test(going_back, never_with_one_in_a_later_row) {
     expect_never();
 }
 
-/* Before there is any: what is in the memory that is saved must not have one either. */
+/* The program does so before the first savepoint, whose saved memory must not contain such a
+ * word either. */
 Test(going_back, never_though_none_was_taken_yet) {
     savepoint_void(point(), SAVEPOINT_CHANGED);
     put_address(0);

@@ -20,21 +20,21 @@
 #define ROOM (1ull << 20)
 #define STREAMS 6u
 #define MODULES 5u
-#define FUNCS 4u /* of a module */
+#define FUNCS 4u /* functions of a module */
 #define HANDLES 6u
 #define BLOCKS 12u
 #define GRAPHS 4u
-#define GRAPH_OPS 2u /* on each of its lanes */
+#define GRAPH_OPS 2u /* operations on each of the graph's lanes */
 #define LIMITS 2u
 #define PENDING 32u
 #define IMAGE 40u
 #define BASE 0x210000000000ull
 
-/* What a client is: by what was sent, or by what was read of the log. */
+/* A client's state: from the messages sent, or from the log. */
 struct state {
     bool stream[STREAMS];
     uint64_t next[STREAMS];
-    uint32_t module[MODULES], func[MODULES][FUNCS]; /* which of all that were loaded; 0: none */
+    uint32_t module[MODULES], func[MODULES][FUNCS]; /* index among all loaded modules; 0: none */
     uint32_t placed[MODULES];
     uint32_t texture[HANDLES], graph[GRAPHS];
     bool block[BLOCKS];
@@ -42,7 +42,7 @@ struct state {
 };
 
 struct pending {
-    uint64_t behind[STREAMS]; /* is over once these are */
+    uint64_t behind[STREAMS]; /* completes once these streams have reached their numbers */
     bool waits;
 };
 
@@ -60,7 +60,7 @@ static uint32_t dice(uint32_t below) {
     return (uint32_t)(seed >> 33) % below;
 }
 
-/* The log ends where its memory does. */
+/* The log ends at the end of its memory. */
 static void begin(uint64_t with) {
     seed = with;
     if (!memory) {
@@ -95,7 +95,7 @@ static struct log_entry *put(void *record, uint32_t bytes, uint64_t tail, bool w
     return e;
 }
 
-/* ---- what a client sends --------------------------------------------------------------------- */
+/* ---- a client's records ---------------------------------------------------------------------- */
 
 static void send_op(uint32_t stream, uint32_t func) {
     struct wire_launch l = {.rec = {.op = WIRE_LAUNCH, .stream = stream, .seq = now.next[stream]++},
@@ -130,7 +130,7 @@ static void do_share(void) {
     put(&h, sizeof(h), 0, false);
 }
 
-/* Behind all that was sent. */
+/* Defers a deletion until everything sent so far has completed. */
 static void defer(bool waits) {
     struct pending *p = &pending[deferred % PENDING];
     p->waits = waits;
@@ -209,7 +209,7 @@ static void do_memory(void) {
     put(&m, sizeof(m), 0, true);
 }
 
-/* Two and two of them look alike to a hash. */
+/* Pairs of these addresses have the same hash. */
 static uint64_t block_addr(uint32_t b) {
     uint64_t addr = BASE + b / 2 * 512;
     return b % 2 ? addr ^ (0x10000ull << 32 | 0x10000) : addr;
@@ -252,7 +252,7 @@ static void do_graph(void) {
     }
 }
 
-/* On two streams, where they are there. */
+/* The graph runs on two streams, if they exist. */
 static void do_graph_launch(void) {
     struct {
         struct wire_graph_launch launch;
@@ -272,7 +272,7 @@ static void do_ask(void) {
     put(&p, sizeof(p), 0, false);
 }
 
-/* ---- what comes to its end ------------------------------------------------------------------- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 static void complete(void) {
     uint32_t s = dice(STREAMS);
@@ -287,7 +287,7 @@ static void settle(void) {
     deferred_done++;
 }
 
-/* ---- a reader who knows nothing else --------------------------------------------------------- */
+/* ---- a reader that knows only the log -------------------------------------------------------- */
 
 struct reader {
     struct state s;
@@ -296,7 +296,7 @@ struct reader {
 };
 
 static void read_op(struct reader *r, uint32_t stream, uint64_t seq, uint32_t func) {
-    if (seq < r->s.next[stream]) { /* complete, or it would be missing */
+    if (seq < r->s.next[stream]) { /* a missing operation must be complete */
         cr_assert_leq(seq, done[stream], "stream %u ran %lu twice", stream, seq);
         return;
     }
@@ -352,7 +352,7 @@ static void read_unload(struct reader *r, uint32_t m) {
     memset(r->s.func[m], 0, sizeof(r->s.func[m]));
 }
 
-/* Of what has a number. */
+/* Reads an entry that has a number. */
 static void read_number(struct reader *r, const struct log_entry *e) {
     if (!e->number) return;
     cr_assert_gt(e->number, deferred_done, "%u has taken effect", record_log_record(e)->op);
@@ -414,7 +414,7 @@ static void read_entry(struct reader *r, struct log_entry *e) {
     }
 }
 
-/* All of it, as another worker would. How many entries there are. */
+/* Reads the whole log, as another worker would; returns the number of entries. */
 static uint32_t read_all(struct reader *r) {
     uint64_t at = 0;
     uint32_t count = 0;
@@ -471,7 +471,7 @@ Test(recovery_log, what_is_left_makes_the_same_client) {
             live(1 + dice(120));
             tidy_up();
             expect_same();
-            tidy_up(); /* also without anything between */
+            tidy_up(); /* also without records in between */
             expect_same();
         }
     }
@@ -498,7 +498,7 @@ Test(recovery_log, however_long_it_was) {
     cr_assert_leq(atomic_load(&header->end), 20000, "no more than what is alive");
 }
 
-/* The last word is acted on once, and says how far the ring was read. */
+/* The last record is handled once; the log says how far the ring was read. */
 Test(recovery_log, the_latest_is_not_acted_on_again) {
     begin(1);
     void (*const pairs[])(void) = {do_stream, do_block, do_graph, do_texture, do_module};
@@ -542,7 +542,7 @@ Test(recovery_log, there_is_an_end_of_room) {
     cr_assert_not_null(record_log_reserve(&journal, &l, sizeof(l), ROOM - sizeof(l) - 40));
 }
 
-/* ---- of one who was out of his mind ---------------------------------------------------------- */
+/* ---- arbitrary contents ---------------------------------------------------------------------- */
 
 static uint32_t promises;
 
@@ -603,7 +603,7 @@ Test(recovery_log, nobody_falls_over_anything) {
     }
 }
 
-/* At the very end of its memory, each number anything. */
+/* The log is at the very end of its memory, with arbitrary numbers. */
 Test(recovery_log, nobody_reads_on_behind_its_end) {
     for (uint64_t with = 1; with <= 20000; with++) {
         begin(with);
@@ -634,7 +634,8 @@ static uint64_t count_shows(uint64_t *launches_before) {
     return count;
 }
 
-/* Host memory that the device was shown is shown again, before the work that needs it; once. */
+/* Host memory that was registered with the device is registered again, once, before the
+ * operations that need it. */
 Test(recovery_log, what_was_shown_stays_shown) {
     static const uint64_t places[][2] = {{4096, 64}, {8192, 64}, {4096, 128}, {4096, 64}};
     uint64_t launches;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parts of the device's memory at the worker: what it is given at its start, and what it says of
- * those that it makes.
+ * Parts of device memory, from the worker's side: the parts that it gets at its start, and its
+ * messages about parts that it makes.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 TestSuite(kept, .timeout = 60);
 
-/* ---- what it is given ------------------------------------------------------------------------ */
+/* ---- parts given to the worker --------------------------------------------------------------- */
 
 static int make_list(const void *list, size_t bytes) {
     int fd = memfd_create("list", MFD_CLOEXEC);
@@ -120,7 +120,7 @@ Test(kept, something_that_is_no_file) {
 
 /* ---- the device ------------------------------------------------------------------------------ */
 
-static struct dev_config seen; /* by the latest open */
+static struct dev_config seen; /* configuration that the latest open got */
 static uint64_t seen_id;
 static int opens, refuse;
 
@@ -188,7 +188,7 @@ Test(kept, who_is_not_to_say_of_parts_does_not) {
     worker_destroy(w);
 }
 
-/* ---- what it says ---------------------------------------------------------------------------- */
+/* ---- messages about parts -------------------------------------------------------------------- */
 
 static struct worker *create_with_broker(int *broker) {
     int pair[2];
@@ -202,7 +202,7 @@ static int say(uint64_t id, int fd) {
     return seen.keep(seen.keep_arg, id, fd);
 }
 
-/* The broker hears of this part: its inode. */
+/* Receives the broker's message about this part; returns its inode. */
 static uint64_t hear(int broker, uint64_t id) {
     struct wire_part m;
     struct stat st;
@@ -244,7 +244,7 @@ static void *hear_late(void *arg) {
     return NULL;
 }
 
-/* More than the socket has room for. */
+/* More messages than the socket's buffer holds. */
 Test(kept, all_are_said_whatever_the_broker_does) {
     int broker;
     struct worker *w = create_with_broker(&broker);
@@ -267,8 +267,8 @@ Test(kept, where_the_broker_is_gone_nothing_is_held) {
     worker_destroy(w);
 }
 
-/* The kernel lets nobody have too many on their way; the next worker must not be given what had
- * the number before. */
+/* The kernel limits the descriptors in flight of a user. The next worker must not get the part
+ * that had the number before. */
 Test(kept, what_the_kernel_does_not_take_is_nobodys) {
     struct rlimit few = {20, 20};
     struct wire_part m;
@@ -276,14 +276,14 @@ Test(kept, what_the_kernel_does_not_take_is_nobodys) {
     struct worker *w = create_with_broker(&broker);
     uint64_t id = 0;
 
-    if (geteuid() == 0) cr_assert_eq(seteuid(65534), 0); /* whom it lets */
+    if (geteuid() == 0) cr_assert_eq(seteuid(65534), 0); /* root has no such limit */
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     while (!err && id < 100)
         err = say(id++, 0);
     cr_assert_eq(err, -ETOOMANYREFS);
     for (uint64_t i = 0; i + 1 < id; i++)
         hear(broker, i);
-    fcntl(broker, F_SETFL, O_NONBLOCK); /* all was said */
+    fcntl(broker, F_SETFL, O_NONBLOCK); /* all messages were sent */
     cr_assert_eq(fdutil_recv(broker, &m, sizeof(m), NULL, &nfds), sizeof(m));
     cr_expect(m.kind == WIRE_PART && m.id == id - 1 && nfds == 0);
     cr_expect_eq(say(id, 0), 0, "there is room again");
