@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes and jobs as tables: what rows become, and what is said of rows that are none.
+ * Nodes and jobs as tables: the meaning of rows, and the errors for invalid rows.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -190,7 +190,7 @@ Test(jobset_file, rules_say_what_the_table_does_not) {
     cr_expect_float_eq(set.jobs[1].is.util, 1, 1e-9, "trainings use all");
 }
 
-/* The table itself, where it is. */
+/* The table itself, if it is on this machine. */
 Test(jobset_file, alibabas_table_is_read) {
     static const char folder[] = "../shared/data/alibaba-gpu-v2023/";
     char path[200];

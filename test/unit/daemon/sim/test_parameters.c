@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every parameter of daemon/policy/policies.def on its whole way: configuration, message to the
+ * Every parameter of daemon/policy/policies.def in all places: configuration, message to the
  * worker, scheduler, notation, request and answer of the control protocol, command lines; at its
  * bounds, and one beyond them.
  */
@@ -105,8 +105,8 @@ Test(parameters, a_number_without_room_is_no_configuration) {
     cr_expect_eq(notation_read_policy("policy(exclusive=4294967296)", &c), -EINVAL);
 }
 
-/* ---- each parameter, all the way
- * ------------------------------------------------------------------ */
+/* ---- each parameter in all places
+ * --------------------------------------------------------------------- */
 
 static enum ctl_arg arg_of(const struct parameter *k) {
     enum ctl_arg arg = 0;
@@ -130,7 +130,7 @@ static int configured(const struct parameter *k, const char *text, struct policy
     return err;
 }
 
-/* A request for it, as bytes and back. */
+/* A request that sets it, encoded and decoded again. */
 static int requested(const struct parameter *k, int64_t value, struct policy_config *out) {
     struct ctl_request r = {.verb = CTL_V_policy_set}, back;
     enum ctl_error error;
@@ -231,7 +231,7 @@ Test(parameters, every_parameter_goes_all_the_way_at_its_bounds) {
     }
 }
 
-/* ---- beyond ---------------------------------------------------------------------------------- */
+/* ---- beyond the bounds ----------------------------------------------------------------------- */
 
 /* A refusal names the parameter and, for a number, both bounds. */
 static void expect_said(const struct parameter *k, const char *name, const char *who) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What people see of the scheduler and what they change in it: the board, the counters, SET_JOB and
- * SET_POLICY.
+ * The view of the scheduler that users get, and their changes to it: the board, the counters,
+ * SET_JOB and SET_POLICY.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -159,7 +159,7 @@ Test(board, a_policy_is_changed_while_jobs_run) {
         .policy = {.lane = "srtf", .exclusive = -1, .swap = 1, .lease_ns = 5000000}};
     answer(b, &msg);
     cr_expect_eq(msg.result, 0, "%s", msg.text);
-    memset(&msg, 0x5a, sizeof(msg)); /* nothing of the message is needed any more */
+    memset(&msg, 0x5a, sizeof(msg)); /* the worker must have copied the message */
     look(b);
     cr_expect_str_eq(b->worker->board.page->policy.lane, "srtf");
     cr_expect_eq(b->worker->board.page->policy.swap, 1);
@@ -181,7 +181,7 @@ Test(board, a_policy_is_changed_while_jobs_run) {
     wirebench_stop(b);
 }
 
-/* A reader that looks while it is written sees an odd number, or another one afterwards. */
+/* A reader during an update sees an odd sequence number, or a different one afterwards. */
 Test(board, it_is_brought_up_to_date_only_when_something_happened) {
     struct wirebench *b = begin(&defaults);
     struct wireclient *c = join(b, 0, 0);
@@ -204,7 +204,8 @@ static void iterate(struct wirebench *b, struct wireclient *c, uint64_t token) {
     wirebench_run(b);
 }
 
-/* Nothing is known of the request, so that whatever is there stands still until it is over. */
+/* The request's kernels are unknown, so the device's other work is paused until the request is
+ * over. */
 Test(board, what_is_to_stand_still_for_a_request_the_device_is_told) {
     struct policy_config policy = {.kernel = "slack",
                                    .exclusive = 0,
@@ -235,8 +236,8 @@ Test(board, what_is_to_stand_still_for_a_request_the_device_is_told) {
     wirebench_stop(b);
 }
 
-/* Of the two jobs of four multiprocessors each has two, once a request was measured; the share goes
- * to the device, the rest to whoever looks at the page. */
+/* Each of two jobs has two of four multiprocessors once a request was measured; the share goes
+ * to the device, the other values to readers of the page. */
 Test(board, a_target_is_measured_and_shown_and_what_it_costs_reaches_the_device) {
     struct policy_config policy = {.control = "simple",
                                    .exclusive = -1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker's end of the socket to its broker: an end of the broker is no error, whatever it left
- * unread; what is no message is one.
+ * The worker's end of the socket to its broker: the broker's end is no error, even with messages
+ * unread; an invalid message is one.
  */
 #include "daemon/worker/front/broker_order.h"
 
@@ -18,7 +18,7 @@
 
 static char text[4096];
 
-/* What the worker logs as a warning or worse in `body`. */
+/* Captures the worker's log of warnings and errors during `body`. */
 static void logged_by(struct wirebench *b, void (*body)(struct wirebench *)) {
     int pair[2], before = dup(STDERR_FILENO);
     ssize_t n;
@@ -41,14 +41,14 @@ static void listen_once(struct wirebench *b) {
     broker_order_read(b->worker);
 }
 
-/* Its socket's end is a reset then. */
+/* The socket then reports a reset instead of an end of file. */
 static void broker_ends_with_beats_unread(struct wirebench *b) {
     broker_link_beat(&b->worker->link);
     fdutil_close(&b->sock);
     broker_order_read(b->worker);
 }
 
-/* What is said next is told of the reset before anything else is. */
+/* The worker's next send reports the reset first. */
 static void broker_ends_with_words_unread(struct wirebench *b) {
     broker_link_beat(&b->worker->link);
     fdutil_close(&b->sock);
@@ -96,8 +96,8 @@ Test(broker_link, what_is_no_message_is_one) {
     wirebench_stop(b);
 }
 
-/* The message is read at the end of a round, after those that left were let go: sleeping then meant
- * up to a second until the broker heard that its memory is back. */
+/* The message is read at the end of a round, after clients that left were freed: sleeping then
+ * would delay the report that their memory is free by up to a second. */
 Test(broker_link, the_worker_does_not_sleep_over_one_that_left) {
     struct wirebench *b = begin();
     struct wireclient *c = wireclient_attach(b);
@@ -106,7 +106,7 @@ Test(broker_link, the_worker_does_not_sleep_over_one_that_left) {
     wirebench_run(b);
     cr_assert(loop_idle(b->worker));
     cr_assert_eq(fdutil_send(b->sock, &msg, sizeof(msg), NULL, 0), 0);
-    b->worker->loop.tick_ns = 0; /* it looks at its socket */
+    b->worker->loop.tick_ns = 0; /* checks the socket in every round */
     loop_once(b->worker);
     cr_assert_eq(b->worker->clients.leaving, 1);
     cr_assert_not(loop_idle(b->worker));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The channel under hostile clients: garbage in the ring, bytes that change while they are read, a
- * flood behind a held stream, lies in the words that the client may write. The offender ends, or is
- * held back; its neighbour notices nothing.
+ * The channel with hostile clients: garbage in the ring, bytes that change while they are read, a
+ * flood behind a held stream, and false values in the words that the client may write. The offender
+ * ends or is held back; its neighbour is not affected.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ struct world {
     struct wirebench *b;
     struct wireclient *bad, *good;
     struct dev *dev;
-    uint64_t tokens; /* sent by the good one */
+    uint64_t tokens; /* launches of the well-behaved client */
 };
 
 static struct world begin(void) {
@@ -34,7 +34,7 @@ static struct world begin(void) {
     return w;
 }
 
-/* The neighbour works on: launches complete in order, none is lost, no fault appears. */
+/* The neighbour continues: launches complete in order, none is lost, no fault appears. */
 static void neighbour_works(struct world *w) {
     uint64_t seq = 0;
     for (int i = 0; i < 50; i++)
@@ -57,19 +57,20 @@ static void end(struct world *w) {
     wirebench_stop(w->b);
 }
 
-/* ---- much memory at once --------------------------------------------------------------------- */
+/* ---- large allocations ----------------------------------------------------------------------- */
 
 #define PAGE FAKEDEV_GRANULARITY
-#define PART 8u /* granules between which others have their turn */
+#define PART 8u /* granules between which other clients get their turn */
 
-/* Rounds of the loop until it is answered, in each of which the neighbour's next launch runs. */
+/* The number of rounds until the worker answers, in each of which the neighbour's next launch
+ * runs. */
 static int rounds_until(struct world *w, uint64_t ticket) {
     int rounds = 0;
     while (!wireclient_reply(w->bad, ticket)) {
         uint64_t used = fakedev.mem_used(w->dev);
         uint64_t seq = wireclient_launch(w->good, 0, 0, ++w->tokens);
         loop_once(w->b->worker);
-        loop_once(w->b->worker); /* sees that it is complete */
+        loop_once(w->b->worker); /* handles the completion */
         uint64_t now = fakedev.mem_used(w->dev);
         cr_assert_eq(wireclient_done(w->good, 0), seq);
         cr_assert_leq(now > used ? now - used : used - now, 2 * PART * PAGE);
@@ -109,7 +110,7 @@ Test(chan, what_comes_behind_memory_finds_all_of_it) {
     end(&w);
 }
 
-/* A part of it is refused: the others are taken back, but not under what runs. */
+/* A part of the memory is refused: the other parts are freed, but not under running kernels. */
 Test(chan, memory_that_is_refused_in_part_is_not_had) {
     struct world w = begin();
     wireclient_mem(w.bad, WIRE_MEM_BACK, 20 * PAGE, PAGE);
@@ -127,7 +128,7 @@ Test(chan, memory_that_is_refused_in_part_is_not_had) {
     end(&w);
 }
 
-/* Whoever ends in the middle of it leaves nothing. */
+/* A client that ends in the middle of it leaves nothing behind. */
 Test(chan, a_client_ends_while_its_memory_comes) {
     struct world w = begin();
     wireclient_mem(w.bad, WIRE_MEM_BACK, 0, 29 * PAGE);
@@ -214,8 +215,8 @@ Test(chan, lies_about_host_functions_end_the_liar) {
     }
 }
 
-/* A held stream does not stop the ring: another stream of the same client goes on, until the
- * client's quota is full. Then its ring is left alone, and goes on where it was. */
+/* A held stream does not stop the ring: another stream of the same client continues until the
+ * client's quota is full. Then its ring is not read any more, and continues later where it was. */
 Test(chan, a_held_stream_fills_the_quota_and_no_more, .timeout = 60) {
     struct world w = begin();
     wireclient_create_stream(w.bad, 1, WIRE_STREAM_NONBLOCKING);
@@ -254,7 +255,7 @@ Test(chan, a_held_stream_fills_the_quota_and_no_more, .timeout = 60) {
 /* ---- double fetch ---------------------------------------------------------------------------- */
 
 static _Atomic bool flipping;
-static _Atomic uint64_t flips; /* of the whole ring */
+static _Atomic uint64_t flips; /* number of passes over the whole ring */
 
 static void poke(struct wireclient *wc, uint32_t slot, uint32_t func, uint32_t bytes) {
     struct wire_launch *l = (struct wire_launch *)wc->sub->ring.slots[slot].body;
@@ -262,8 +263,8 @@ static void poke(struct wireclient *wc, uint32_t slot, uint32_t func, uint32_t b
     *(volatile uint32_t *)&l->param_bytes = bytes;
 }
 
-/* Flips the function and the parameters' length of every record in the ring between a valid and a
- * wild value, for as long as the worker reads. */
+/* Flips the function and the parameters' length of every record in the ring between a valid and
+ * an invalid value, as long as the worker reads. */
 static void *flip(void *arg) {
     struct wireclient *wc = arg;
     while (atom_load_relaxed(&flipping)) {
@@ -288,7 +289,8 @@ Test(chan, bytes_that_change_while_they_are_read_gain_nothing, .timeout = 180) {
                 wireclient_launch(w.bad, 0, 0, 5);
             uint64_t before = atom_load_relaxed(&flips);
             usleep(100 + 37 * round);
-            cr_assert(PATIENCE_UNTIL(atom_load_relaxed(&flips) != before)); /* it got at them */
+            /* the other thread has reached the records */
+            cr_assert(PATIENCE_UNTIL(atom_load_relaxed(&flips) != before));
             wirebench_run(w.b);
         }
         atom_store_relaxed(&flipping, false);

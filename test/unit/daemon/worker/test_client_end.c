@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every way in which a client's work ends early, each with work open in every place where it can
- * be: on the device, behind it, held by an event, behind a host function, among the deferred
- * records. Whatever did not run to success is never seen as complete: the words stay where they
- * were, and the client has a fault.
+ * Every way in which a client's work ends early, each with operations pending in every place: on
+ * the device, queued behind it, waiting for an event, behind a host function, and among the
+ * deferred records. Operations that did not succeed never appear complete: the completion words
+ * stay unchanged, and the client has a fault.
  */
 #include <criterion/criterion.h>
 #include <sys/socket.h>
@@ -24,13 +24,13 @@ struct world {
     struct wirebench *b;
     struct wireclient *c;
     struct dev *dev;
-    uint64_t done[STREAMS]; /* as it was before the end */
+    uint64_t done[STREAMS]; /* completion words before the end */
     uint64_t posted, event_ns[3];
-    uint64_t unback; /* ticket of what is deferred */
+    uint64_t unback; /* ticket of the deferred record */
 };
 
-/* One operation of stream 1 ran, with its event; everything else is open. `deferred`: a record that
- * waits for all of it as well, and behind which nothing more begins. */
+/* One operation of stream 1 has run, with its event; all others are pending. `deferred`: adds a
+ * record that waits for all of them, and after which no record is handled. */
 static void open_work(struct world *w, bool deferred) {
     struct wireclient *c = w->c;
     for (uint32_t s = 1; s < STREAMS; s++)
@@ -79,7 +79,7 @@ static struct world begin(bool deferred) {
     return w;
 }
 
-/* Nothing of what was open looks complete, and the client knows why. */
+/* Expects that no pending operation appears complete, and that the client has this fault. */
 static void expect_void(const struct world *w, uint32_t cuda) {
     const struct wire_completion *com = w->c->com;
     cr_expect_eq(wireclient_fault(w->c), cuda, "fault %u", wireclient_fault(w->c));
@@ -94,7 +94,7 @@ static void expect_void(const struct world *w, uint32_t cuda) {
     if (r) cr_expect(r->result < 0 && r->cuda == (int)cuda, "an answer of success");
 }
 
-/* The worker goes on, and what the client still sends comes to nothing. */
+/* The worker continues, and later records of the client have no effect. */
 static void end(struct world *w, uint32_t cuda, bool reads) {
     const char *what;
     expect_void(w, cuda);
@@ -147,7 +147,7 @@ Test(ending, the_broker_found_it_breaking_the_protocol) {
 Test(ending, the_broker_is_gone) {
     struct world w = begin(true);
     atom_store_relaxed(&w.c->sub->client_sleeping, 1);
-    wirebench_stop(w.b); /* its clients end with the worker; their pages stay */
+    wirebench_stop(w.b); /* clients of the worker end with it; their pages stay */
     expect_void(&w, 46);
     cr_expect_eq(atom_load_relaxed(&w.c->sub->client_sleeping), 0, "sleepers are woken");
     wireclient_free(w.c);
@@ -168,9 +168,9 @@ Test(ending, one_that_has_nothing_open_is_told_too) {
     wirebench_stop(w.b);
 }
 
-/* ---- it ends by what it did ------------------------------------------------------------------ */
+/* ---- the client ends by its own fault -------------------------------------------------------- */
 
-/* kernel_timeout ends an operation in the same way: with a result. */
+/* kernel_timeout ends an operation in the same way: with an error result. */
 Test(ending, a_kernel_of_another_stream_failed) {
     struct world w = begin(false);
     wireclient_launch(w.c, 7, FAULT, 20);
@@ -181,7 +181,7 @@ Test(ending, a_kernel_of_another_stream_failed) {
     end(&w, 700, true);
 }
 
-/* Both ended before the worker looked: the first is complete, and nothing behind it. */
+/* Both kernels ended before the worker polled: the first one is complete, and nothing after it. */
 Test(ending, a_kernel_failed_right_behind_one_that_did_not) {
     struct world w = begin(false);
     wireclient_launch(w.c, 7, KERN, 20);
@@ -211,7 +211,7 @@ Test(ending, a_copy_left_its_windows) {
 
 Test(ending, memory_that_it_took_for_granted_is_not_there) {
     struct world w = begin(false);
-    struct wireclient *others[4]; /* a quarter of the device each, less what `c` has */
+    struct wireclient *others[4]; /* a quarter of the device each, minus the memory of `c` */
     for (int i = 0; i < 4; i++) {
         others[i] = wireclient_attach(w.b);
         uint64_t back = wireclient_mem(others[i], WIRE_MEM_BACK, 0, (i ? 32 : 28) * PAGE);

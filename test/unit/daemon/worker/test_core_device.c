@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker on devices that lack optional interfaces: one of them, or all. Jobs that need nothing
- * of these run on the software GPU as ever; a job that asks for one is told so, and the others go
- * on.
+ * The worker on devices that lack optional interfaces, one of them or all. Jobs that need none of
+ * these run as usual on the software GPU; a job that asks for one gets an error, and the others
+ * continue.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "test/lib/worker/wireclient.h"
 
 #define GRAN (2ull << 20)
-#define FROM_AT 8192u /* of the host window */
+#define FROM_AT 8192u /* offset in the host window */
 #define TO_AT 12288u
 #define STREAM 5u
 
@@ -32,7 +32,7 @@ static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                             "ld.global.u32 %r1,[%d1]; add.s32 %r1,%r1,1;\n"
                             "st.global.u32 [%d1],%r1; ret; }\n";
 
-/* The software GPU without the interface whose pointer lies there, and those that need it. */
+/* The software GPU without the interface at this offset, and without those that require it. */
 static struct dev_ops ops_without(size_t at) {
     struct dev_ops ops = dev_soft;
     const void *none = NULL;
@@ -67,7 +67,7 @@ static uint32_t *word(const struct wireclient *c, uint32_t at) {
     return (uint32_t *)(void *)(c->host + at);
 }
 
-/* Memory, both kinds of copies and a kernel, on a stream at the upper level that has a share. */
+/* Memory, both kinds of copies and a kernel, on a high-priority stream with a share. */
 static void expect_job(struct wirebench *b, const char *when) {
     struct wireclient *c = wireclient_attach(b);
     uint64_t dev = c->windows.dev_base, host = (uintptr_t)c->host;
@@ -111,12 +111,12 @@ Test(core_device, a_job_runs_without_any_one_interface) {
     }
 }
 
-/* ---- what it lacks --------------------------------------------------------------------------- */
+/* ---- missing interfaces ---------------------------------------------------------------------- */
 
 struct world {
     struct dev_ops ops;
     struct wirebench *b;
-    struct wireclient *c; /* who asks */
+    struct wireclient *c; /* the client that asks */
 };
 
 static struct world w;

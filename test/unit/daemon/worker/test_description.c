@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A device's description: what passes, and each way in which one is wrong.
+ * A device's description: a valid one is accepted, and each kind of error is rejected.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 static struct dev_info info;
 static struct description good;
-static const struct description *lie; /* what the device says instead */
+static const struct description *lie; /* description that the device returns instead */
 
 static void say(struct dev *dev, struct description *out) {
     *out = *lie;
@@ -75,7 +75,7 @@ Test(description, each_thing_that_may_be_wrong) {
     d.bytes--;
     expect(&d, ERR_VERSION, "version");
     d = good;
-    d.bytes += 64; /* a later one, which has more at its end */
+    d.bytes += 64; /* a later version, with more members at its end */
     expect(&d, 0, "");
     memset(d.name, 'x', sizeof(d.name));
     expect(&d, -EINVAL, "name");
@@ -121,7 +121,7 @@ Test(description, numbers_that_are_divided_by) {
     struct description d = good;
     description_set(&d, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 64);
     expect(&d, -EINVAL, "missing or out of range");
-    d = good; /* a driver before it was reserved */
+    d = good; /* a driver from before the member was reserved */
     d.known[CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK / 64] &=
         ~(1ull << CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK % 64);
     d.attributes[CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK] = 0;

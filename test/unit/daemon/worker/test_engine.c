@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine: the in-flight cap, event times, faults and what becomes of the queue behind them,
- * clients that leave in mid-flight, waking and parking.
+ * The engine: the limit of operations in flight, event times, faults and their effect on queued
+ * operations, clients that leave while operations are in flight, waking and parking.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -87,7 +87,8 @@ Test(engine, an_event_has_the_time_at_which_the_work_before_it_ended) {
     cr_expect_gt(before, 0);
     usleep(2000);
     uint64_t asked = fdutil_now_ns();
-    wireclient_event(w.c, 0, 11); /* nothing before it since: the time at which it was asked for */
+    /* no operation came before it, so it gets the time of the record */
+    wireclient_event(w.c, 0, 11);
     turn(&w, 0);
     uint64_t after = atom_load_relaxed(&w.c->com->event_ns[11]);
     cr_expect_geq(after, asked);
@@ -116,8 +117,8 @@ Test(engine, a_marked_event_has_the_times_of_the_operation_before_it) {
     end(&w);
 }
 
-/* An event of `on` behind work of `of`, for which it waits in the legacy order: the work's end,
- * which lies in the future here. */
+/* An event in stream `on` after work of stream `of`, which it waits for in legacy order: it gets
+ * the end time of that work, which is in the future here. */
 static void expect_end(uint32_t of, uint32_t on) {
     struct world w = begin(0, false);
     const uint64_t later = fdutil_now_ns() + 3600 * 1000000000ull;
@@ -138,9 +139,9 @@ Test(engine, an_event_of_a_blocking_stream_has_the_time_of_the_legacy_one) {
     expect_end(0, 1);
 }
 
-/* ---- what the scheduler is told -------------------------------------------------------------- */
+/* ---- events for the scheduler ---------------------------------------------------------------- */
 
-/* The steps so far, as text; the caller's. */
+/* The scheduler's steps so far, as text; the caller frees it. */
 static char *told(struct world *w) {
     FILE *f = tmpfile();
     cr_assert_eq(recorder_write(w->b->worker->events_link.recorder, fileno(f)), 0);
@@ -151,7 +152,7 @@ static char *told(struct world *w) {
     return text;
 }
 
-/* Else each step would look at its events once for each kind. */
+/* Otherwise each step would search its events once for each kind. */
 Test(engine, what_ends_and_begins_an_iteration_comes_in_the_order_of_its_kinds) {
     struct world w = begin(0, true);
     uint32_t ends = 0, most = 0;
@@ -277,7 +278,7 @@ Test(engine, a_worker_that_ends_leaves_nothing_behind) {
         wireclient_launch(w.c, 0, HANG, i);
     turn(&w, 0);
     wireclient_free(w.c);
-    wirebench_stop(w.b); /* LeakSanitizer and the device's own check have the last word */
+    wirebench_stop(w.b); /* LeakSanitizer and the device's own check run after this */
 }
 
 Test(engine, a_parked_client_is_woken_and_a_running_one_is_not) {
@@ -298,12 +299,13 @@ static uint64_t thread_cpu_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The worker's own thread: it parks, the doorbell wakes it, and nothing is lost in between. */
+/* The worker runs on its own thread: it parks, the doorbell wakes it, and no record is lost in
+ * between. */
 Test(engine, the_loop_parks_and_the_doorbell_wakes_it, .timeout = 180) {
     struct world w = begin(0, false);
     wirebench_thread(w.b);
     for (int i = 0; i < 300; i++) {
-        if (i % 3 == 0) usleep(1500); /* longer than any spinning */
+        if (i % 3 == 0) usleep(1500); /* longer than the worker spins */
         cr_assert_eq(wireclient_result(w.c, wireclient_ping(w.c)), 0, "ping %d was lost", i);
     }
     uint64_t seq = wireclient_launch(w.c, 0, KERN, 1);

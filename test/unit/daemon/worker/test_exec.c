@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Record handlers: objects, memory, copies, kernels' output, and whose everything is.
+ * Record handlers: objects, memory, copies, kernels' output, and ownership.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -127,7 +127,7 @@ Test(exec, clusters_are_counted_by_the_device) {
     end(&w);
 }
 
-/* Whoever asks waits: salusctl shows how often a program did. */
+/* Every request with a reply counts as a wait; salusctl shows how often a program waited. */
 Test(exec, answers_are_counted) {
     struct world w = begin();
     const _Atomic uint64_t *answers = &w.c->com->stats.answers;
@@ -174,7 +174,7 @@ Test(exec, unloading_waits_for_the_launches_before_it) {
     wireclient_launch(w.c, 0, 0, 1);
     struct wire_module_unload u = {.module = 0};
     wireclient_send(w.c, WIRE_MODULE_UNLOAD, 0, true, &u, sizeof(u), NULL, 0);
-    uint64_t t = wireclient_load(w.c, 0, "FAKE again"); /* the id is the client's again at once */
+    uint64_t t = wireclient_load(w.c, 0, "FAKE again"); /* the client may reuse the id at once */
     wireclient_func(w.c, 0, 0, "again");
     wireclient_launch(w.c, 0, 0, 2);
     cr_expect_eq(wireclient_result(w.c, t), 0);
@@ -258,7 +258,8 @@ Test(exec, copies_and_memsets_between_the_windows) {
     end(&w);
 }
 
-/* One byte beyond either window is not the client's, and it dies of it in its turn. */
+/* One byte beyond either window is not the client's memory, and the client ends when the
+ * record's turn comes. */
 static void outside(uint64_t dst_of_end, bool device, bool source) {
     struct world w = begin();
     const struct wire_windows *win = &w.c->windows;
@@ -270,7 +271,8 @@ static void outside(uint64_t dst_of_end, bool device, bool source) {
                     source ? edge - dst_of_end : inside, 4096);
     wirebench_run(w.b);
     bool ok = dst_of_end == 4096;
-    /* The end of the device window is where the host window begins in these tests: still two. */
+    /* In these tests the device window ends where the host window begins: they are still two
+     * windows. */
     cr_expect_eq(wireclient_fault(w.c), ok ? 0 : 700, "%lu before the end", dst_of_end);
     cr_expect_geq(wireclient_done(w.c, 0), first);
     if (!ok) cr_expect_neq(strstr(w.c->com->fault.text, "is not the client's memory"), NULL);
@@ -305,7 +307,7 @@ Test(exec, long_parameters_arrive_whole) {
 
 /* ---- output of kernels ----------------------------------------------------------------------- */
 
-/* The number that the record at `at` is, and where the next one begins. */
+/* The number that the record at `at` contains; *at: the start of the next record. */
 static int said(const char *ring, uint64_t bytes, uint64_t *at) {
     char record[32];
     uint32_t head[2];
@@ -318,7 +320,8 @@ static int said(const char *ring, uint64_t bytes, uint64_t *at) {
     return atoi(record + sizeof(head));
 }
 
-/* All that a reader finds: numbers that go up by one to `last`; how many. */
+/* Reads all records: their numbers must increase by one up to `last`. Returns how many there
+ * are. */
 static int count_said(const struct world *w, const char *ring, uint64_t bytes, int last) {
     uint64_t written = atom_load_acquire(&w->c->com->text_written);
     uint64_t at = atom_load_acquire(&w->c->com->text_ring.first);
@@ -361,7 +364,8 @@ Test(exec, output_of_kernels_is_a_byte_ring_whose_oldest_gives_way) {
     atom_store_release(&w.c->sub->text_read, full);
     say(&w, 100010, 100020);
     cr_expect_eq(count_said(&w, text, WIRE_TEXT_BYTES, 100019), 10, "what was read is not kept");
-    atom_store_release(&w.c->sub->text_read, full * 5); /* a lie loses only the liar's text */
+    /* a false value costs only the client's own text */
+    atom_store_release(&w.c->sub->text_read, full * 5);
     say(&w, 100020, 200020);
     atom_store_release(&w.c->sub->text_read, 0);
     cr_expect_gt(count_said(&w, text, WIRE_TEXT_BYTES, 200019), (int)(WIRE_TEXT_BYTES / 16));
@@ -383,7 +387,7 @@ Test(exec, output_of_kernels_moves_to_another_ring_with_what_was_not_read) {
     cr_assert_eq(move_text(&w, at + bytes, 4096), 0);
     int kept = count_said(&w, ring + bytes, 4096, 101009);
     cr_expect(kept > 200 && kept < 300, "%d in a smaller one", kept);
-    memset((char *)w.c->host + 4096 + bytes, 0xff, 4096); /* what it says is nonsense now */
+    memset((char *)w.c->host + 4096 + bytes, 0xff, 4096); /* the text's length is invalid now */
     say(&w, 101010, 101012);
     cr_expect_eq(atom_load_acquire(&w.c->com->fault.cuda), 0);
     cr_assert_eq(move_text(&w, 0, 0), 0);
@@ -393,7 +397,7 @@ Test(exec, output_of_kernels_moves_to_another_ring_with_what_was_not_read) {
 
 /* ---- textures -------------------------------------------------------------------------------- */
 
-/* 16 x 4 floats at the beginning of the client's memory, or `addr` bytes into it. */
+/* A texture of 16 x 4 floats at the start of the client's memory, or `addr` bytes into it. */
 static struct wire_texture picture(const struct wireclient *c, uint64_t handle, uint64_t addr) {
     return (struct wire_texture){
         .handle = handle,
@@ -470,10 +474,10 @@ Test(exec, a_dead_client_has_no_textures_made) {
     end(&w);
 }
 
-/* ---- whose everything is --------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
-/* Sends one record, behind a launch that is right, and expects to be expelled for it, with `reason`
- * in the text. */
+/* Sends one record after a valid launch, and expects that the client is expelled for it, with
+ * `reason` in the text. */
 static void expelled(uint16_t op, uint32_t stream, void *rec, uint32_t bytes, const void *tail,
                      uint32_t tail_bytes, const char *reason) {
     struct world w = begin();
@@ -528,7 +532,7 @@ Test(exec, what_is_not_the_clients_own_ends_it) {
     expelled(99, 0, RECORD(wire_ping, .rec = {0}), "unknown operation 99");
 }
 
-/* The record after a launch, made by the client that it is about. */
+/* Sends the record after a launch, from the client that it concerns. */
 static void expelled_for_texture(uint64_t handle, uint64_t addr, uint32_t times,
                                  const char *reason) {
     struct world w = begin();
@@ -544,7 +548,7 @@ static void expelled_for_texture(uint64_t handle, uint64_t addr, uint32_t times,
 
 Test(exec, a_texture_of_what_is_not_the_clients_own_ends_it) {
     const uint64_t all = WIRECLIENT_ALLOC_BYTES + wireclient_windows().module_bytes;
-    const uint64_t own = 3 * 256 + 16 * 4; /* bytes, of the picture */
+    const uint64_t own = 3 * 256 + 16 * 4; /* bytes of the texture */
     const char *reason = "which is not the client's memory";
     expelled_for_texture(1, UINT64_MAX - 255, 1, reason);
     expelled_for_texture(1, (all - own + 511) / 256 * 256, 1, reason);
@@ -564,7 +568,7 @@ Test(exec, memory_outside_the_alloc_window_ends_the_client) {
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
-static uint16_t capability; /* that the job asks for */
+static uint16_t capability; /* capability that the job asks for */
 
 static int try_attach(struct wirebench *b, const struct wire_windows *win, size_t submission,
                       size_t host, bool sealed, int nfds) {
@@ -612,7 +616,7 @@ Test(exec, attaching_checks_what_it_gets) {
     end(&w);
 }
 
-/* The fake device cannot report another. */
+/* The fake device reports only its own capability. */
 Test(exec, a_capability_that_the_device_cannot_report_is_refused) {
     struct world w = begin();
     struct wire_windows windows = wireclient_windows();
@@ -670,7 +674,7 @@ Test(exec, what_a_dead_client_asks_is_answered_with_its_fault) {
     cr_assert_eq(wireclient_fault(w.c), 700);
     struct wire_global_get g = {.name_bytes = 5};
     struct wire_func_name n = {.buf = w.c->windows.host_base, .cap = 4};
-    struct wire_module_unload u = {.module = 3}; /* never loaded: its loading failed as well */
+    struct wire_module_unload u = {.module = 3}; /* never loaded, because its loading failed */
     uint64_t tickets[] = {
         wireclient_load(w.c, 3, "FAKE k"),
         wireclient_func(w.c, 0, 1, "k"),
@@ -698,7 +702,7 @@ Test(exec, a_job_is_attached_once_and_an_unknown_one_is_gone_already) {
     int err = try_attach(w.b, &win, sizeof(struct wire_submission), WIRECLIENT_HOST_BYTES, true, 3);
     cr_expect_eq(err, -EALREADY);
     struct wireclient nobody = {.bench = w.b, .job_id = 4711};
-    wireclient_detach(&nobody); /* answered, so that the broker need not wait */
+    wireclient_detach(&nobody); /* the worker answers, so that the broker need not wait */
     cr_expect_eq(wireclient_result(w.c, wireclient_ping(w.c)), 0);
     end(&w);
 }

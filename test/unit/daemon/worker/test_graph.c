@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs in the worker: what is read of a launched one, in which words, and what no client may say.
+ * Graphs in the worker: the records read from a launched graph, error messages, and records that no
+ * client may send.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
-/* ---- making one ------------------------------------------------------------------------------ */
+/* ---- building a graph ------------------------------------------------------------------------ */
 
 struct script {
     _Alignas(8) unsigned char bytes[64 << 10];
@@ -53,7 +54,7 @@ static void add_host(struct script *t, uint32_t lane) {
     add(t, WIRE_HOST_FUNC, lane, &h, sizeof(h), NULL, 0);
 }
 
-/* ---- saying it ------------------------------------------------------------------------------- */
+/* ---- sending a graph ------------------------------------------------------------------------- */
 
 struct world {
     struct wirebench *b;
@@ -98,7 +99,8 @@ static void drop(struct world *w, uint32_t id) {
     wireclient_send(w->c, WIRE_GRAPH_DROP, 0, false, &d, sizeof(d), NULL, 0);
 }
 
-/* Lanes are these streams; the client's numbers go on behind what the graph has in each. */
+/* Launches the graph on these streams, one for each lane; the client's sequence numbers continue
+ * after the graph's operations in each. */
 static void launch(struct world *w, uint32_t id, const struct script *t, const uint32_t *streams,
                    uint16_t lanes, const struct wire_graph_wait *waits, uint16_t count,
                    uint64_t token) {
@@ -131,7 +133,7 @@ static bool expelled(struct world *w) {
     return wirebench_hear(w->b, &msg, NULL) && msg.kind == WIRE_EXPELLED;
 }
 
-/* ---- what is read ---------------------------------------------------------------------------- */
+/* ---- reading a launched graph ---------------------------------------------------------------- */
 
 Test(graph, is_read_where_it_is_launched, .timeout = 60) {
     struct world w = begin();
@@ -160,7 +162,7 @@ Test(graph, lanes_run_side_by_side_and_meet, .timeout = 60) {
     add_wait(&t, 0, 1, 2, 0);
     add_launch(&t, 0, 30);
     say(&w, 0, &t);
-    wireclient_launch(w.c, 3, 0, 1); /* so that lanes do not begin at number 1 */
+    wireclient_launch(w.c, 3, 0, 1); /* so that lanes do not start at number 1 */
     launch(&w, 0, &t, (uint32_t[]){2, 3}, 2, NULL, 0, 0);
     cr_expect_str_eq(launched(&w), "1 10 11");
     finish_all(&w);
@@ -213,7 +215,7 @@ Test(graph, arrives_in_pieces, .timeout = 60) {
     say_part(&w, 0, &t, 0, WIRE_GRAPH_PIECE);
     say_part(&w, 0, &t, WIRE_GRAPH_PIECE, t.used - WIRE_GRAPH_PIECE);
     launch(&w, 0, &t, (uint32_t[]){2}, 1, NULL, 0, 0);
-    for (int i = 0; i < 40; i++) /* the quota holds it back until some are complete */
+    for (int i = 0; i < 40; i++) /* the quota delays it until some operations complete */
         finish_all(&w);
     cr_expect_eq(wireclient_done(w.c, 2), 600);
     cr_expect_eq(fakedev_launches(w.dev), 600);
@@ -289,7 +291,7 @@ static void launch_choice(struct world *w, const struct script *t, uint32_t stre
     launch(w, 100, t, &stream, 1, NULL, 0, 0);
 }
 
-/* What the next of everything runs. */
+/* Completes all running operations; returns what runs next. */
 static const char *step(struct world *w) {
     finish_all(w);
     return launched(w);
@@ -317,7 +319,7 @@ Test(graph, a_word_chooses_when_all_before_is_complete, .timeout = 60) {
         *cell(&w, 0) = 1;
         launch_choice(&w, &t, 2);
         cr_expect_str_eq(launched(&w), "10");
-        *cell(&w, 0) = cases[i].value; /* as the kernel does */
+        *cell(&w, 0) = cases[i].value; /* writes the word as the kernel does */
         cr_expect_str_eq(step(&w), cases[i].runs, "case %zu", i);
         bool body = strcmp(cases[i].runs, "30") != 0;
         cr_expect_eq(wireclient_done(w.c, 2), 3 * i + (body ? 1 : 2), "what is complete so far");
@@ -341,7 +343,7 @@ Test(graph, a_loop_goes_on_while_its_word_is_set, .timeout = 60) {
     add_launch(&t, 0, 30);
     say(&w, 100, &t);
     *cell(&w, 0) = 1;
-    launch_choice(&w, &t, 0); /* in the legacy stream, that others wait for */
+    launch_choice(&w, &t, 0); /* in the legacy stream, for which others wait */
     wireclient_launch(w.c, 1, 0, 40);
     wireclient_launch(w.c, 3, 0, 50);
     cr_expect_str_eq(launched(&w), "50 20 22", "whoever does not wait for it runs beside it");
@@ -367,10 +369,10 @@ Test(graph, a_body_has_conditions_of_its_own, .timeout = 60) {
     say(&w, 100, &t);
     drop(&w, 0);
     drop(&w, 1);
-    say_body(&w, 0, 99); /* another, under its number */
+    say_body(&w, 0, 99); /* another graph with the same number */
     *cell(&w, 0) = *cell(&w, 1) = 1;
     launch_choice(&w, &t, 2);
-    drop(&w, 100); /* while it is launched */
+    drop(&w, 100); /* dropped while it is launched */
     cr_expect_str_eq(launched(&w), "20");
     cr_expect_str_eq(step(&w), "20");
     *cell(&w, 1) = 0;
@@ -382,8 +384,8 @@ Test(graph, a_body_has_conditions_of_its_own, .timeout = 60) {
     end(&w);
 }
 
-/* More of it than is read ahead, and than the client may have queued, with what stands behind it.
- */
+/* The body is longer than the worker reads ahead, and than the client's quota, and records
+ * follow it. */
 Test(graph, a_long_body_runs_though_the_quota_is_used_up, .timeout = 60) {
     struct world w = begin();
     struct script body = {.used = 0}, t = {.used = 0};
@@ -457,13 +459,13 @@ Test(graph, a_loop_in_which_nothing_runs_has_one_turn, .timeout = 60) {
     say(&w, 100, &t);
     *cell(&w, 0) = 1;
     launch_choice(&w, &t, 2);
-    for (int i = 0; i < 100; i++) /* it could go on for ever */
+    for (int i = 0; i < 100; i++) /* the loop could run for ever */
         loop_once(w.b->worker);
     cr_assert_eq(wireclient_done(w.c, 2), 1);
     end(&w);
 }
 
-/* The scheduler runs nothing of any other. */
+/* The scheduler runs no operation of other jobs. */
 Test(graph, a_body_is_of_its_nodes_iteration, .timeout = 60) {
     struct world w = begin();
     struct script body = {.used = 0}, t = {.used = 0};
@@ -517,7 +519,7 @@ Test(graph, a_word_is_in_the_host_window, .timeout = 60) {
 
 /* ---- nodes that kernels change --------------------------------------------------------------- */
 
-/* One whose launch has the token 20, in a graph that is launched. `node`: where it is. */
+/* Launches a graph with a node whose launch has the token 20. `node`: the address of the node. */
 static void launch_node(struct world *w, uint64_t node) {
     struct script t = {.used = 0};
     say_body(w, 0, 20);
@@ -539,7 +541,7 @@ Test(graph, a_launch_is_as_its_node_says_in_its_turn, .timeout = 60) {
     struct world w = begin();
     write_node(&w, 0, 1, 21);
     launch_node(&w, at(&w, 0));
-    write_node(&w, 1, 5, 22); /* as the kernel before it does */
+    write_node(&w, 1, 5, 22); /* writes the node as the kernel before it does */
     cr_expect_str_eq(step(&w), "22");
     cr_expect_eq(client_find(w.b->worker, w.c->job_id)->objects.funcs[0]->shape.launch.grid[0], 5);
     cr_expect_str_eq(step(&w), "30");
@@ -559,7 +561,7 @@ Test(graph, a_node_that_is_off_does_nothing, .timeout = 60) {
     end(&w);
 }
 
-/* What kernels write is nobody's word: such a launch fails, as any kernel may. */
+/* Values that kernels write are not trusted: such a launch fails, as any kernel may. */
 Test(graph, a_node_with_a_grid_that_is_none_fails, .timeout = 60) {
     struct world w = begin();
     launch_node(&w, at(&w, 0));
@@ -569,7 +571,7 @@ Test(graph, a_node_with_a_grid_that_is_none_fails, .timeout = 60) {
     end(&w);
 }
 
-/* Its word is in the window, and the last of its parameters is not. */
+/* The node's first word is in the window, and its last parameter is not. */
 Test(graph, a_node_is_in_the_host_window, .timeout = 60) {
     struct world w = begin();
     uint64_t bytes = sizeof(struct wire_node) + 4, end_of = w.c->windows.host_bytes;
@@ -590,7 +592,7 @@ Test(graph, a_condition_is_a_graphs, .timeout = 60) {
     end(&w);
 }
 
-/* ---- what no client may say ------------------------------------------------------------------ */
+/* ---- records that no client may send --------------------------------------------------------- */
 
 Test(graph, one_that_was_never_said_is_not_launched, .timeout = 60) {
     struct world w = begin();
@@ -635,7 +637,7 @@ Test(graph, numbers_of_a_launch_go_on_where_its_streams_are, .timeout = 60) {
     end(&w);
 }
 
-/* One record of each kind that a graph may not hold, or not like that. */
+/* One record of each kind that a graph may not contain, or not in this form. */
 static struct wire_record *only(struct script *t) {
     return (struct wire_record *)(t->bytes + sizeof(struct wire_graph_item));
 }
@@ -712,7 +714,8 @@ Test(graph, counts_its_host_functions) {
     cr_expect_eq(check(&t), ERR_PROTOCOL);
 }
 
-/* As said by one client, one after the other, with numbers from 0: what the last gives. */
+/* Graphs of one client, one after the other, with numbers from 0: returns the result for the
+ * last. */
 static int check_all(struct script *const *texts, uint32_t count) {
     struct graphs g = {0};
     char why[128] = "";
@@ -782,13 +785,13 @@ static void offer(struct world *w, uint64_t handle, uint32_t id) {
     wireclient_send(w->c, WIRE_GRAPH_OFFER, 0, false, &o, sizeof(o), NULL, 0);
 }
 
-/* A graph of one launch, whose number and handle are its token. */
+/* Offers a graph of one launch, whose number and handle are its token. */
 static void offer_one(struct world *w, uint32_t token) {
     say_body(w, token, token);
     offer(w, token, token);
 }
 
-/* One launch, of this token, which may launch others; in stream 2. */
+/* One launch with this token in stream 2, which may launch other graphs. */
 static void launch_settling(struct world *w, uint64_t token, uint64_t handle) {
     struct script t = {.used = 0};
     add_launch(&t, 0, token);
@@ -802,7 +805,7 @@ static int ask(struct world *w, uint64_t token, uint64_t handle, enum dev_graph_
     return fakedev_ask(w->dev, token, handle, how);
 }
 
-/* The one with this token is complete. */
+/* Completes the operation with this token. */
 static const char *finish(struct world *w, uint64_t token) {
     for (uint32_t i = 0; i < fakedev_busy(w->dev); i++)
         if (fakedev_head(w->dev, i) == token) {
@@ -888,7 +891,7 @@ Test(graph, a_kernel_launches_what_is_offered, .timeout = 60) {
     cr_expect_eq(ask(&w, 10, 20, FORGET), 0);
     cr_assert_eq(ask(&w, 10, 20, TAIL), -EINVAL, "it runs");
     cr_expect_str_eq(launched(&w), "20");
-    drop(&w, 20); /* the offer has it */
+    drop(&w, 20); /* the offer holds the graph */
     offer(&w, 20, 22);
     offer(&w, 21, WIRE_GRAPH_NONE);
     offer(&w, 4711, WIRE_GRAPH_NONE);
@@ -928,7 +931,7 @@ Test(graph, kernels_launch_so_many, .timeout = 60) {
     end(&w);
 }
 
-/* Neither the iteration nor what waits for all before it sees that these are many. */
+/* The iteration, and operations that wait for all earlier ones, see only one operation. */
 Test(graph, what_kernels_launch_is_of_their_launch, .timeout = 60) {
     struct world w = begin();
     struct client *c = client_find(w.b->worker, w.c->job_id);
@@ -955,7 +958,7 @@ Test(graph, its_client_ends_while_kernels_launch, .timeout = 60) {
     cr_expect_eq(ask(&w, 10, 20, FORGET), 0);
     cr_expect_eq(ask(&w, 10, 21, TAIL), 0);
     wirebench_run(w.b);
-    cr_expect_eq(ask(&w, 20, 22, SIBLING), 0); /* not seen yet */
+    cr_expect_eq(ask(&w, 20, 22, SIBLING), 0); /* its completion is not handled yet */
     end(&w);
 }
 
@@ -970,7 +973,7 @@ Test(graph, a_graph_settles_once_at_the_end_of_its_first_lane, .timeout = 60) {
         if (wrong == 1) add_launch(&t, 0, 3);
         if (wrong == 2) add_settle(&t, 5);
         say(&w, 7, &t);
-        if (wrong == 3) offer(&w, 7, 7); /* what is launched by the client alone */
+        if (wrong == 3) offer(&w, 7, 7); /* a graph that only the client launches */
         cr_expect(expelled(&w), "%d", wrong);
         end(&w);
     }

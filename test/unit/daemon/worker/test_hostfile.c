@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that parts of a client's host window show: what is taken and what is not, what the device
- * then has in memory, and that nothing of it is left. First by its functions, then by messages and
- * records of a client.
+ * Files that are mapped into parts of a client's host window: which mappings are accepted, the
+ * memory that the device then sees, and that nothing leaks. Tested first by function calls, then by
+ * a client's messages and records.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -27,7 +27,8 @@
 
 static struct hostfiles files;
 static char *window;
-static int maps, fail_in; /* the device's; it fails the n-th from now on, and loses the pages */
+/* the device's mapping calls; the n-th from now on fails, and loses the pages */
+static int maps, fail_in;
 
 static int host_map(struct dev_space *space, uint64_t addr, uint64_t bytes, int fd,
                     uint64_t offset) {
@@ -39,7 +40,7 @@ static int host_map(struct dev_space *space, uint64_t addr, uint64_t bytes, int 
     return remap_file(addr, bytes, fd, offset);
 }
 
-static uint64_t added; /* bytes outside the window that the device takes for the client's */
+static uint64_t added; /* bytes outside the window that the device counts for the client */
 
 static int host_add(struct dev_space *space, uint64_t addr, uint64_t bytes) {
     if (fail_in && --fail_in == 0) return -ENOMEM;
@@ -99,7 +100,7 @@ static int open_fds(void) {
     return n;
 }
 
-/* Pages of the window and of the file. */
+/* `at`, `count` and `from` are pages of the window and of the file. */
 static int map(uint32_t file, uint64_t at, uint64_t count, uint64_t from) {
     const struct wire_file_range r = {.file = file,
                                       .addr = (uint64_t)(uintptr_t)window + at * PAGE,
@@ -131,9 +132,9 @@ Test(hostfile, a_range_is_the_files_memory_and_then_the_windows_again) {
     cr_expect_eq(files.shown_bytes, 0);
 }
 
-/* ---- where the client has it ----------------------------------------------------------------- */
+/* ---- at the client's own address ------------------------------------------------------------- */
 
-/* Addresses that nobody uses, for a moment. */
+/* An address range that is free at present. */
 static uint64_t free_place(uint64_t bytes) {
     void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     cr_assert_neq(p, MAP_FAILED);
@@ -179,7 +180,7 @@ Test(hostfile, what_runs_goes_on_where_a_range_was) {
     cr_assert_eq(hostfile_take(&files, 0, fd), 0);
     cr_assert_eq(map_at(place, 2, 0), 0);
     cr_assert_eq(hostfile_unmap(&files, place, 2 * PAGE, false), 0);
-    *at(place) = 'k'; /* a kernel that had begun */
+    *at(place) = 'k'; /* written by a kernel that had begun */
     cr_expect_eq(view[0], 0);
     cr_expect(!hostfile_has(&files, place, 1) && !added && !files.shown_bytes);
     cr_expect_eq(hostfile_unmap(&files, place, 2 * PAGE, false), ERR_PROTOCOL);
@@ -236,7 +237,7 @@ Test(hostfile, what_cannot_be_written_is_not_shown) {
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     cr_assert_eq(hostfile_take(&files, 1, open(path, O_RDONLY)), 0);
     cr_expect_eq(map(1, 0, 1, 0), -EACCES);
-    window[0] = 1; /* it is there */
+    window[0] = 1; /* the memory is mapped */
     close(fd);
 }
 
@@ -294,7 +295,7 @@ Test(hostfile, only_so_many_ranges_are_shown) {
     cr_expect_eq(map(0, WIRE_FILE_RANGES, 1, 0), 0);
 }
 
-/* Kernels that run may touch it at any time. */
+/* Running kernels may access it at any time. */
 Test(hostfile, memory_is_there_whatever_fails) {
     cr_assert_eq(hostfile_take(&files, 0, make_file(4 * PAGE, F_SEAL_SHRINK)), 0);
     window[PAGE] = 'w';
@@ -316,7 +317,7 @@ Test(hostfile, a_device_may_have_no_such_thing) {
 }
 
 Test(hostfile, all_descriptors_are_closed_at_the_end) {
-    int before = open_fds() - 1; /* without the window's */
+    int before = open_fds() - 1; /* not counting the window's descriptor */
     for (uint32_t i = 0; i < WIRE_FILES; i++)
         cr_assert_eq(hostfile_take(&files, i, make_file(PAGE, F_SEAL_SHRINK)), 0);
     hostfile_finish(&files);
@@ -324,7 +325,7 @@ Test(hostfile, all_descriptors_are_closed_at_the_end) {
     files.window = -1;
 }
 
-/* ---- by messages and records ----------------------------------------------------------------- */
+/* ---- through messages and records ------------------------------------------------------------ */
 
 static int record(struct wireclient *wc, uint16_t op, uint64_t at, uint64_t bytes) {
     struct wire_file_range r = {.addr = bytes ? wc->windows.host_base + at : 0, .bytes = bytes};

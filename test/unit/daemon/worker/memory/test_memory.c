@@ -93,7 +93,8 @@ static void fake_open(void) {
 TestSuite(memory, .init = soft_open, .fini = rig_close);
 TestSuite(memory_fake, .init = fake_open, .fini = rig_close);
 
-/* Volatile: several addresses are one word here, which a compiler takes for impossible. */
+/* Volatile, because several addresses are one word here, which compilers assume to be
+ * impossible. */
 static volatile uint64_t *words(uint64_t addr) {
     return (volatile uint64_t *)(uintptr_t)addr;
 }
@@ -111,7 +112,8 @@ static void expect_filled(uint64_t addr, uint64_t bytes, uint64_t seed) {
         cr_assert_eq(words(addr)[i], noise(seed, i), "seed %lu, word %lu", seed, i);
 }
 
-/* Whether it can be read, by a system call that says so instead of a signal. */
+/* Returns whether this process can read the address, by a system call that fails instead of
+ * raising a signal. */
 static bool readable(uint64_t addr) {
     static int sink = -1;
     if (sink < 0) sink = memfd_create("sink", MFD_CLOEXEC);
@@ -164,7 +166,7 @@ Test(memory, two_clients_see_one_lane_at_their_own_addresses) {
     cr_expect_eq(used(), 3, "no chunk of its own for anybody");
     cr_expect_eq(memory_lane_bytes(lane), 3 * GRAN);
     fill(ephemeral_at(0, 0), 3 * GRAN, 1);
-    for (uint64_t i = 0; i < GRAN / 8; i++) { /* in the order in which they came into use */
+    for (uint64_t i = 0; i < GRAN / 8; i++) { /* in the order of first use */
         cr_assert_eq(words(ephemeral_at(1, 9))[i], noise(1, i));
         cr_assert_eq(words(ephemeral_at(1, 2))[i], noise(1, GRAN / 8 + i));
         cr_assert_eq(words(ephemeral_at(1, 3))[i], noise(1, GRAN / 4 + i));
@@ -175,7 +177,7 @@ Test(memory, two_clients_see_one_lane_at_their_own_addresses) {
     cr_expect_eq(used(), 3, "a lane keeps its chunks");
     cr_expect(!readable(ephemeral_at(1, 9)));
     cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), GRAN), 0);
-    expect_filled(ephemeral_at(1, 0), GRAN, 2); /* the lowest one that is free */
+    expect_filled(ephemeral_at(1, 0), GRAN, 2); /* the lowest free page of the lane */
     cr_expect_eq(memory_ephemeral(mem[1]), 3 * GRAN);
 }
 
@@ -183,7 +185,7 @@ Test(memory_fake, handing_a_lane_over_maps_and_moves_nothing) {
     for (int i = 0; i < CLIENTS; i++)
         cr_assert_eq(memory_back(mem[i], ephemeral_at(i, 0), 8 * GRAN), 0);
     cr_expect_eq(fakedev_maps(dev), CLIENTS, "one call for a client's pages");
-    for (int turn = 0; turn < 30; turn++) { /* one iteration of each in turn */
+    for (int turn = 0; turn < 30; turn++) { /* one iteration of each client in turn */
         uint64_t at = ephemeral_at(turn % CLIENTS, 0);
         for (uint32_t page = 0; turn && page < 8; page++)
             cr_assert_eq(words(at + page * GRAN)[1], (uint64_t)turn - 1);
@@ -191,7 +193,8 @@ Test(memory_fake, handing_a_lane_over_maps_and_moves_nothing) {
             words(at + page * GRAN)[1] = (uint64_t)turn;
         expect_sound();
     }
-    cr_assert_eq(memory_join(mem[0], lane, MEMORY_ALL), 0); /* where it is, without gaps */
+    /* pages already in place, without gaps */
+    cr_assert_eq(memory_join(mem[0], lane, MEMORY_ALL), 0);
     cr_expect_eq(fakedev_maps(dev), CLIENTS);
     cr_expect_eq(fakedev_moves(dev), 0);
     cr_expect_eq(used(), 8);
@@ -252,7 +255,7 @@ static void expect_zeros(uint64_t addr, uint64_t bytes) {
         cr_assert_eq(words(addr)[i], 0, "word %lu", i);
 }
 
-/* The turn, with all that it takes. */
+/* Gives the client the turn, with all its effects on memory. */
 static void enter(int client, uint64_t bytes) {
     memory_enter(mem[client], bytes);
     while (memory_unclear(mem[client]))
@@ -260,7 +263,8 @@ static void enter(int client, uint64_t bytes) {
     expect_sound();
 }
 
-/* Client 0 is one user, 1 and 2 are another; 0 has filled three pages, 1 shows three. */
+/* Client 0 belongs to one user, 1 and 2 to another; 0 has filled three pages, 1 has mapped
+ * three. */
 static void strangers(void) {
     for (int i = 0; i < CLIENTS; i++) {
         memory_set_owner(mem[i], i ? 7 : 5);
@@ -284,7 +288,7 @@ Test(memory, what_one_owner_left_is_cleared_for_another) {
     cr_expect_eq(memory_lane_cleared(lane), 6 * GRAN);
 }
 
-/* Nobody else will ever see them. */
+/* No other user will ever see those pages. */
 Test(memory, only_what_may_be_seen_is_cleared) {
     strangers();
     cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 1), 2 * GRAN), 0);
@@ -309,7 +313,7 @@ Test(memory, what_is_backed_during_a_turn_is_cleared_first) {
     expect_zeros(ephemeral_at(1, 5), 3 * GRAN);
 }
 
-/* Without its turn, a page shows what its lane holds now: that is nothing to take along. */
+/* Without the turn, a page shows the lane's present contents, which must not be copied. */
 Test(memory, what_another_owner_wrote_is_neither_kept_nor_spilled) {
     uint64_t copied, moved;
     strangers();
@@ -338,7 +342,7 @@ Test(memory, what_came_back_is_its_owners) {
     expect_zeros(ephemeral_at(2, 0), 3 * GRAN);
 }
 
-/* A page that moves within the lane while its client has the turn. */
+/* A page moves within the lane while its client has the turn. */
 Test(memory, what_is_packed_is_its_owners) {
     strangers();
     cr_assert_eq(memory_unback(mem[1], ephemeral_at(1, 0), GRAN), 0);
@@ -382,7 +386,7 @@ Test(memory, who_loses_the_turn_before_all_is_clear_begins_anew) {
     cr_assert_eq(memory_clear(mem[1], 8), 0, "it does no harm");
 }
 
-/* Whoever goes out half-way and turns round leaves no copy that would be older than the segment. */
+/* A client that is half swapped out and comes back leaves no copy older than the segment. */
 Test(memory, a_segment_goes_with_the_last_who_has_it_as_he_left_it) {
     struct memory *a = mem[0], *b = mem[1];
     uint64_t moved;
@@ -429,7 +433,7 @@ Test(memory_fake, a_survivor_is_copied_once_and_keeps_its_address) {
     cr_expect_eq(fakedev_moves(dev), 2, "once");
     cr_expect_eq(memory_persistent(mem[0]), 2 * GRAN);
     cr_expect_eq(memory_ephemeral(mem[0]), 2 * GRAN);
-    expect_filled(ephemeral_at(1, 0), 4 * GRAN, 5); /* what the other sees is untouched */
+    expect_filled(ephemeral_at(1, 0), 4 * GRAN, 5); /* the other client's pages are unchanged */
     fill(ephemeral_at(1, 0), 4 * GRAN, 6);
     for (uint64_t i = GRAN / 8; i < 3 * GRAN / 8; i++)
         cr_assert_eq(words(ephemeral_at(0, 0))[i], noise(5, i), "the other's turn is not seen");
@@ -472,7 +476,7 @@ static void spill_and_restore(bool to_host) {
     cr_expect_eq(used(), to_host ? 6 : 9);
     cr_expect_eq(memory_persistent(mem[0]), GRAN);
     cr_expect_eq(memory_ephemeral(mem[0]), 3 * GRAN);
-    fill(ephemeral_at(1, 0), 5 * GRAN, 10); /* the other's turn */
+    fill(ephemeral_at(1, 0), 5 * GRAN, 10); /* the other client's turn */
     cr_assert_eq(memory_back(mem[0], ephemeral_at(0, 8), GRAN), 0);
     cr_assert_eq(memory_unback(mem[0], ephemeral_at(0, 3), GRAN), 0);
     cr_expect_eq(memory_lane_shrink(lane, 2 * GRAN, MEMORY_ALL), -EBUSY);
@@ -508,7 +512,8 @@ static int peek(int client, uint64_t addr) {
     return memory_peek(mem[client], addr, 4, &cell);
 }
 
-/* Wherever they are: on the device, spilled while another has the lane, swapped out. */
+/* The peek works wherever the pages are: on the device, spilled while another client has the
+ * lane, or swapped out. */
 Test(memory, a_peek_sees_what_the_client_wrote_and_nobody_elses) {
     uint64_t moved;
     strangers();
@@ -538,7 +543,7 @@ Test(memory, a_peek_of_what_is_not_there_is_an_error) {
     cr_expect_eq(peek(0, window(0) + ALLOC), ERR_ILLEGAL_ADDRESS, "no variable is there");
 }
 
-/* An iteration may end while its memory is elsewhere. */
+/* An iteration may end while its memory is spilled. */
 Test(memory, spilled_pages_can_be_kept_and_move_to_another_lane) {
     uint64_t moved, copied;
     struct memory_lane *second;
@@ -585,7 +590,8 @@ Test(memory, swapped_out_and_in_at_the_same_addresses) {
     cr_assert_eq(memory_back(mem[0], persistent_at(0, 10), GRAN), 0);
     cr_expect_eq(used(), 3, "backed when it comes back");
     cr_assert_eq(memory_unback(mem[0], persistent_at(0, 1), GRAN), 0);
-    cr_assert_eq(memory_back(mem[1], persistent_at(1, 0), 8 * GRAN), 0); /* somebody else's now */
+    /* now another client's memory */
+    cr_assert_eq(memory_back(mem[1], persistent_at(1, 0), 8 * GRAN), 0);
     fill(persistent_at(1, 0), 8 * GRAN, 15);
     cr_assert_eq(memory_swap_in(mem[0], MEMORY_ALL, &moved), 0);
     cr_expect_eq(moved, 4 * GRAN);
@@ -622,7 +628,7 @@ Test(memory, what_does_not_fit_comes_back_later) {
     expect_filled(persistent_at(0, 0), 16 * GRAN, 16);
 }
 
-/* All that the device has is in use but seven granules. */
+/* All device memory but seven granules is in use. */
 Test(memory, host_memory_that_runs_out_changes_nothing) {
     uint64_t moved;
     uint32_t count = 0;
@@ -649,7 +655,7 @@ Test(memory, host_memory_that_runs_out_changes_nothing) {
         dev_soft.spares->spare_free(dev, spares[--count]);
 }
 
-/* What memory_check is for: one thing at a time is spoilt. */
+/* memory_check must detect each kind of damage, made one at a time. */
 Test(memory, the_check_notices) {
     uint64_t moved;
     struct memory *m = mem[0];
@@ -704,7 +710,7 @@ Test(memory, the_check_notices) {
 #undef SPOILT
 }
 
-/* What is left after each part is as it was; the lane is left before the rest. */
+/* After each part the rest is unchanged; the client leaves the lane before the rest is freed. */
 Test(memory, the_end_comes_in_parts) {
     struct memory *m = mem[0];
     cr_assert_eq(memory_back(m, persistent_at(0, 0), 4 * GRAN), 0);
@@ -732,9 +738,9 @@ Test(memory, the_end_comes_in_parts) {
 enum { FAIL_BACK, FAIL_BACK_LANE, FAIL_KEEP, FAIL_JOIN, FAIL_SPILL, FAIL_SWAP_OUT, FAIL_KINDS };
 
 static struct memory_lane *fail_second;
-static bool fail_undone; /* swap_in and restore are tried as well */
+static bool fail_undone; /* makes swap_in and restore fail as well */
 
-/* Scattered on purpose, so that changes take several calls of the device. */
+/* The pages are scattered on purpose, so that changes need several calls of the device. */
 static void fail_prepare(void) {
     cr_assert_eq(memory_lane_create(&fail_second, ops, dev), 0);
     for (uint32_t page = 0; page < 8; page += 2) {
@@ -746,7 +752,7 @@ static void fail_prepare(void) {
     cr_assert_eq(memory_back(mem[1], ephemeral_at(1, 0), 4 * GRAN), 0);
 }
 
-/* And a new rig for the next one. */
+/* Replaces the rig by a new one for the next case. */
 static void fail_finish(void) {
     cr_assert_eq(memory_join(mem[0], NULL, MEMORY_ALL), 0);
     memory_lane_destroy(fail_second);
@@ -778,7 +784,8 @@ static void fail_expect_bytes(void) {
     }
 }
 
-/* The nth of the device's calls that can fail fails, for every n. Returns how many there were. */
+/* Makes the nth of the device's calls that can fail do so, for every n. Returns the number of
+ * these calls. */
 static uint32_t fail_each(int kind) {
     for (uint32_t n = 1;; n++) {
         uint64_t before = used(), persistent = memory_persistent(mem[0]);
@@ -791,8 +798,9 @@ static uint32_t fail_each(int kind) {
         if (!failed) return n - 1;
         cr_assert(err == ERR_NO_MEMORY || err == -EIO, "%d", err);
         bool joined = kind == FAIL_JOIN && mem[0]->lane == fail_second;
-        bool goes_on = joined || (kind == FAIL_SPILL && fail_undone); /* slot by slot */
-        uint64_t most = joined ? 4 + 4 + 4 + 4 : before; /* own, the lanes', and the other's */
+        bool goes_on = joined || (kind == FAIL_SPILL && fail_undone); /* continues slot by slot */
+        /* chunks of its own, of the lanes, and of the other client */
+        uint64_t most = joined ? 4 + 4 + 4 + 4 : before;
         cr_assert(goes_on ? used() <= most : used() == before, "kind %d, call %u leaks", kind, n);
         cr_assert_eq(memory_persistent(mem[0]), persistent);
         cr_assert_eq(memory_ephemeral(mem[0]), ephemeral);
@@ -801,11 +809,10 @@ static uint32_t fail_each(int kind) {
 }
 
 Test(memory_fake, a_failure_in_the_middle_changes_nothing) {
-    /* chunks made, pages moved, and calls to map them; where the first of these fails, a lane has
-     * been joined already, and mapping is all that is left for the next try */
+    /* chunks made, pages moved, and calls to map them. Where the first of these fails, a lane
+     * has been joined already, and only mapping is left for the next try */
     static const uint32_t calls[] = {5 + 1, 5 + 1, 4 + 4 + 4, 4 + 1, 4 + 4, 4};
-    /* of four slots that come back, one does before the second try fails, and two before the third
-     */
+    /* four slots come back: one before the second try fails, and two before the third */
     static const uint32_t undo_calls[] = {0, 0, 0, 0, 3, 4 + 4 + 4};
     for (int kind = 0; kind < FAIL_KINDS; kind++) {
         fail_prepare();
@@ -819,8 +826,8 @@ Test(memory_fake, a_failure_in_the_middle_changes_nothing) {
     }
 }
 
-/* Not even undoing works: the bytes stay, some pages may be out of sight until they are mapped
- * anew, and nothing leaks. */
+/* Even undoing fails: the bytes are kept, some pages may be unmapped until they are mapped
+ * again, and nothing leaks. */
 Test(memory_fake, nothing_leaks_when_all_fails) {
     for (int kind = 0; kind < FAIL_KINDS; kind++)
         for (uint32_t n = 1; n < 14; n++) {
@@ -830,7 +837,7 @@ Test(memory_fake, nothing_leaks_when_all_fails) {
             fail_do(kind);
             fakedev_fail(dev, 0, false);
             expect_sound();
-            if (kind == FAIL_KEEP) { /* trying again heals it */
+            if (kind == FAIL_KEEP) { /* a second try repairs it */
                 cr_assert_eq(fail_do(kind), 0);
                 fail_expect_bytes();
             }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Requests for more memory than was granted: answered in the round in which they were posted, or
- * later; refused; of a client that ends before the answer, and on a device that is lost before it.
+ * later; refused; from a client that ends before the answer, and on a device that is lost before
+ * it.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -28,7 +29,7 @@
 #define DEVICE (256ull << 20)
 #define NO_MEMORY (-5025)
 
-/* A device that can be lost, and whose modules and limits take memory. */
+/* A device that the test can lose, and whose modules and limits take memory. */
 static int lost_err;
 static uint64_t module_bytes, limit_bytes;
 
@@ -123,7 +124,7 @@ static uint64_t limit(struct wireclient *c, uint64_t pages) {
     return c->ticket;
 }
 
-/* In pages, by the scheduler; as the client's credit has it too. */
+/* Granted pages according to the scheduler, which must equal the client's credit. */
 static uint64_t granted(const struct wireclient *wc) {
     const struct client *c = client_find(b->worker, wc->job_id);
     struct sched_job_view view;
@@ -132,13 +133,13 @@ static uint64_t granted(const struct wireclient *wc) {
     return view.persistent_bytes / PAGE;
 }
 
-/* The answer as it is, without a round of the loop. */
+/* The answer at present, without a round of the loop. */
 static int answer(const struct wireclient *c, uint64_t ticket) {
     const struct wire_reply *r = wireclient_reply(c, ticket);
     return r ? r->result : -EAGAIN;
 }
 
-/* Reads the rings, and goes no further. */
+/* Reads the rings and does nothing else. */
 static void read_rings(void) {
     b->worker->now_ns++;
     chan_sweep(b->worker);
@@ -158,7 +159,8 @@ Test(memory_ask, it_is_granted_in_the_round_in_which_it_is_read) {
     leave(c);
 }
 
-/* Each is an event of a step of its own: the first one has what the second then lacks. */
+/* Each request is an event of its own step: the first one gets memory that the second then
+ * lacks. */
 Test(memory_ask, requests_of_a_round_are_answered_one_behind_the_other) {
     struct wireclient *a = join(DEVICE / 2 - 2 * PAGE), *c = join(DEVICE / 2 - 2 * PAGE);
     uint64_t first = limit(a, DEVICE / 2 / PAGE + 1), second = limit(c, DEVICE / 2 / PAGE + 2);
@@ -171,7 +173,7 @@ Test(memory_ask, requests_of_a_round_are_answered_one_behind_the_other) {
     leave(c);
 }
 
-/* Each alone would be within it. */
+/* Each request alone would be within the limit. */
 Test(memory_ask, requests_of_a_round_are_within_the_limit_of_their_user) {
     const struct wire_limits limits = {.device_bytes = 12 * PAGE};
     struct wireclient *a = join(2 * PAGE), *c = join(2 * PAGE);
@@ -185,7 +187,7 @@ Test(memory_ask, requests_of_a_round_are_within_the_limit_of_their_user) {
     leave(c);
 }
 
-/* Nothing else is read of the client meanwhile. */
+/* Meanwhile no other record of the client is read. */
 Test(memory_ask, limits_are_set_in_their_order) {
     struct wireclient *c = join(0);
     uint64_t first = limit(c, 3), second = limit(c, 2), refused = limit(c, DEVICE / PAGE);
@@ -207,7 +209,7 @@ Test(memory_ask, what_is_refused_is_not_had) {
     cr_expect_eq(answer(c, ticket), NO_MEMORY);
     cr_expect_eq(granted(c), 2);
     cr_expect_eq(limit_bytes, 0);
-    ticket = limit(c, 4); /* asked anew */
+    ticket = limit(c, 4); /* asked again */
     loop_once(b->worker);
     cr_expect_eq(answer(c, ticket), 0);
     cr_expect_eq(granted(c), 4);
@@ -215,7 +217,7 @@ Test(memory_ask, what_is_refused_is_not_had) {
     leave(hog);
 }
 
-/* Somebody else's request of the same round may have led to a move. */
+/* Another client's request of the same round may have led to a move. */
 Test(memory_ask, memory_is_not_granted_before_what_was_decided_is_moved) {
     struct wireclient *c = join(2 * PAGE);
     struct worker *w = b->worker;
@@ -233,8 +235,7 @@ Test(memory_ask, memory_is_not_granted_before_what_was_decided_is_moved) {
 
 /* ---- later ----------------------------------------------------------------------------------- */
 
-/* The answer to a module is not taken for the one that memory waits for, nor the other way round.
- */
+/* The answer for a module is not taken for the answer to a memory request, nor the reverse. */
 Test(memory_ask, each_request_of_a_client_has_its_own_answer) {
     struct wireclient *c = join(0), *hog = join(DEVICE - 4 * PAGE);
     uint64_t memory = ask(c, 8);
@@ -277,7 +278,7 @@ Test(memory_ask, a_client_that_leaves_while_it_waits_is_forgotten) {
     leave(next);
 }
 
-/* The next worker reads the records again: this one neither asks nor answers. */
+/* The next worker reads the records again, so this one neither asks nor answers. */
 Test(memory_ask, on_a_device_that_is_lost_it_stays_as_it_is) {
     struct wireclient *c = join(2 * PAGE);
     uint64_t memory = ask(c, 5), other = limit(c, 7), steps = b->worker->scheduling.steps;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A process with the memory of three clients is killed, anywhere, and another one adopts what it
- * left, to be killed in turn. A ledger beside it says what each page must have: every word of it,
- * as the process wrote it, or was about to. Who had no turn of its lane has nothing there; but what
- * is there was never another owner's.
+ * A process with the memory of three clients is killed at a random point, and another one adopts
+ * what it left, and is killed in turn. A ledger outside the processes records the contents of each
+ * page: every word as the process wrote it, or was about to. A client without its lane's turn need
+ * not find its bytes there, but it never finds another owner's.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -45,17 +45,17 @@
 #define NOBODY (-1)
 
 struct line {
-    _Atomic uint32_t has;   /* it is backed */
-    _Atomic uint32_t known; /* its words are of `before` or `after` */
+    _Atomic uint32_t has;   /* the page is backed */
+    _Atomic uint32_t known; /* the page's words are of version `before` or `after` */
     _Atomic uint32_t before, after;
 };
 
-/* What the killed one was at. */
+/* The operation during which the process was killed. */
 enum at { AT_NOTHING, AT_BACK, AT_UNBACK };
 
 struct ledger {
     struct line pages[CLIENTS][PAGES];
-    _Atomic uint32_t elsewhere[CLIENTS]; /* it may hold segments */
+    _Atomic uint32_t elsewhere[CLIENTS]; /* the client may hold segments */
     _Atomic uint32_t at, at_client, at_first, at_count;
     _Atomic uint64_t steps, adopted, lost, changed;
     char wrong[256];
@@ -76,7 +76,7 @@ static uint32_t dice(uint32_t below) {
     return (uint32_t)(state >> 33) % below;
 }
 
-/* The process ends, and says why. */
+/* Reports the error and ends the process. */
 __attribute__((format(printf, 1, 2))) static void wrong(const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -93,12 +93,12 @@ static volatile uint64_t *word_at(uint64_t addr) {
     return (volatile uint64_t *)(uintptr_t)addr;
 }
 
-/* Whose it is can be told from any word; version 0 is zeros. */
+/* Any word identifies its owner; version 0 is zeros. */
 static uint64_t word_of(int c, uint32_t page, uint32_t version) {
     return version ? (uint64_t)(c + 1) << 56 | (uint64_t)page << 40 | version : 0;
 }
 
-/* ---- what was left --------------------------------------------------------------------------- */
+/* ---- checks of what was left ----------------------------------------------------------------- */
 
 static void check_words(int c, uint32_t page, const volatile uint64_t *words) {
     struct line *l = &ledger->pages[c][page];
@@ -140,7 +140,7 @@ static void check_page(int c, uint32_t page) {
     }
 }
 
-/* All of what was changing has changed, or none of it. */
+/* A change was made completely or not at all. */
 static void settle_change(void) {
     if (ledger->at == AT_NOTHING) return;
     uint32_t c = ledger->at_client, there = 0;
@@ -154,7 +154,7 @@ static void settle_change(void) {
     ledger->at = AT_NOTHING;
 }
 
-/* What was being written is of two versions, and of three if it is written again. */
+/* A page being written has words of two versions, or of three if it is written again. */
 static void settle_words(struct line *l) {
     if (l->before == l->after) return;
     atom_store_release(&l->known, 0);
@@ -168,7 +168,7 @@ static void forget_client(int c) {
     ledger->elsewhere[c] = 0;
 }
 
-/* A new client of this number. `loss` is the last word to go. */
+/* Creates a new client with this number. `loss` is cleared last. */
 static void empty_recovery_state(int c) {
     struct memory_recovery *e = recovery_states[c];
     for (uint32_t page = 0; page < PAGES; page++)
@@ -224,7 +224,7 @@ static void adopt_all(int memory_fd) {
     ledger->adopted++;
 }
 
-/* ---- what is done ---------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void must(int err, const char *what) {
     if (err && err != ERR_NO_MEMORY) wrong("%s: %d", what, err);
@@ -235,7 +235,7 @@ static bool in_lane(int c, uint32_t page) {
     return p->state == PAGE_LANE && mem[c]->slots[p->slot].state == SLOT_LANE;
 }
 
-/* Its turn is over: what is in the lane is nobody's. */
+/* Ends the client's turn: the lane's contents belong to no client. */
 static void end_turn(int c) {
     for (uint32_t page = 0; page < PAGES; page++)
         if (in_lane(c, page)) ledger->pages[c][page].known = 0;
@@ -254,7 +254,7 @@ static void do_back(int c) {
     ledger->at_client = (uint32_t)c;
     ledger->at_first = first;
     ledger->at_count = count;
-    for (uint32_t i = first; i < first + count; i++) /* zeros, or what is in the lane */
+    for (uint32_t i = first; i < first + count; i++) /* zeros, or the lane's contents */
         ledger->pages[c][i] = (struct line){.known = !half};
     atom_store_release(&ledger->at, AT_BACK);
     int err = memory_back(mem[c], page_at(c, first), count * GRAN);
@@ -293,7 +293,7 @@ static void do_write(int c) {
     atom_store_release(&l->known, 1);
 }
 
-/* A part, or all at once. Between two of swapping anything may be asked of anybody. */
+/* A random part, or all at once. Between two parts of a swap, any client may get any request. */
 static uint32_t some(void) {
     return dice(2) ? 1 + dice(2) : MEMORY_ALL;
 }
@@ -398,7 +398,7 @@ static void *shared(size_t bytes) {
     return p;
 }
 
-/* So far that it is somewhere; now and then while it still adopts. */
+/* Lets the process run to a random point; sometimes kills it while it still adopts. */
 static void let_live(pid_t pid, uint64_t from) {
     uint64_t steps = dice(4) ? 1 + dice(60) : 0;
     siginfo_t info = {.si_pid = 0};
@@ -409,7 +409,7 @@ static void let_live(pid_t pid, uint64_t from) {
     usleep(dice(3) ? dice(500) : dice(12000));
 }
 
-/* As a device leaves it that nothing was done with. */
+/* Makes the memory of an unused device. */
 static int make_memory(void) {
     struct dev_config config = {.memory_bytes = MEMORY, .threads = 1};
     cr_assert_eq(dev_soft.open(&dev, &config), 0);

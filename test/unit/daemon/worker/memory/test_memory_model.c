@@ -41,7 +41,7 @@
 #define LANES 2
 #define STEPS 1600
 #define NUMBERS 3
-#define SEGMENTS 64 /* alive at a time; there are fewer pages and numbers */
+#define SEGMENTS 64 /* most segments at a time; there are fewer pages and numbers */
 #define SEGMENT_MOST 3
 #define SLOTS (HALF + NUMBERS * SEGMENT_MOST)
 #define OF_LANE SEGMENTS
@@ -52,37 +52,38 @@ enum bytes { IN_LANE, SPILLED, SPILLED_HOST };
 struct model_page {
     enum where where;
     uint32_t slot;
-    uint64_t cell; /* of a private page */
-    bool away;     /* which is in host memory; or it shows a segment, but not now */
-    int segment;   /* whose cell `slot` is shown, by its number or, PLACED, without one */
-    int number;    /* by which it is shown; -1: by none */
+    uint64_t cell; /* contents of a private page */
+    bool away;     /* contents are in host memory; or the page maps a segment, but not now */
+    int segment;   /* segment whose cell `slot` is mapped, by number or, if PLACED, without one */
+    int number;    /* number by which the segment is mapped; -1: none */
 };
 
 struct model_slot {
     enum bytes bytes;
-    uint64_t saved; /* elsewhere */
+    uint64_t saved; /* contents saved elsewhere */
 };
 
 struct model_client {
     struct model_page pages[PAGES];
     struct model_slot slots[SLOTS];
     int lane;             /* -1: none */
-    int numbers[NUMBERS]; /* segments; -1: none; OF_LANE: it is these slots: */
-    bool ending[NUMBERS]; /* some of it may be gone, since it is closed next */
+    int numbers[NUMBERS]; /* segments; -1: none; OF_LANE: a segment of the lane with these slots: */
+    bool ending[NUMBERS]; /* parts of the segment may be gone already; it is closed next */
     uint32_t lane_slots[NUMBERS][SEGMENT_MOST], lane_count[NUMBERS];
     bool swapped;
 };
 
 struct model_segment {
     uint64_t cells[SEGMENT_MOST];
-    uint32_t count; /* 0: nobody holds it */
+    uint32_t count; /* 0: no client holds it */
     struct segment *real;
 };
 
 struct model_lane {
     uint64_t cells[SLOTS];
     uint32_t count;
-    int last; /* whose bytes are there: who entered last, or was restored; -1: nobody's */
+    /* client whose bytes are in the lane: the last that entered or was restored; -1: none */
+    int last;
 };
 
 struct model {
@@ -91,8 +92,7 @@ struct model {
     struct model_segment segments[SEGMENTS];
 };
 
-static const struct dev_ops
-    *base; /* that is called, by those that watch over the recovery states */
+static const struct dev_ops *base; /* device operations that the watching ones call */
 static struct dev_ops watching;
 static struct dev_spares_ops watched_spares;
 static const struct dev_ops *ops = &watching;
@@ -102,7 +102,7 @@ static struct memory *mem[CLIENTS];
 static struct memory_lane *lanes[LANES];
 static struct memory_recovery *recovery_states[CLIENTS];
 static uint32_t restored, lost;
-static bool leaving; /* what is in the recovery states is of a process that has ended */
+static bool leaving; /* the recovery states are those of a process that has ended */
 static struct model model;
 static uint64_t tokens, state;
 static uint64_t memory_chunks;
@@ -120,14 +120,13 @@ static volatile uint64_t *word_at(uint64_t addr) {
     return (volatile uint64_t *)(uintptr_t)addr;
 }
 
-/* ---- watching -------------------------------------------------------------------------------- */
+/* ---- watching the recovery states ------------------------------------------------------------ */
 
 static const struct memory_recovery
-    *unbacking; /* whose pages are being taken away; NULL: nobody's */
+    *unbacking; /* recovery state whose pages are being unbacked; NULL: none */
 
-/* A client's recovery state says that its bytes are there: were this process to end now, that would
- * be so.
- */
+/* True if a client's recovery state says that its bytes are in this chunk. This must be correct
+ * at any time, because the process may end. */
 static bool is_named(uint64_t chunk) {
     for (int i = 0; i < CLIENTS; i++) {
         const struct memory_recovery *e = recovery_states[i];
@@ -220,7 +219,7 @@ static void model_reach(int lane, uint32_t count) {
         l->cells[l->count++] = 0;
 }
 
-/* What the client should see there; NULL: nothing is mapped. */
+/* The contents that the client should see; NULL: nothing is mapped. */
 static uint64_t *model_cell(struct model_client *c, uint32_t page) {
     struct model_page *p = &c->pages[page];
     if (p->where == NOWHERE) return NULL;
@@ -230,7 +229,7 @@ static uint64_t *model_cell(struct model_client *c, uint32_t page) {
     return c->lane < 0 ? NULL : &model.lanes[c->lane].cells[p->slot];
 }
 
-/* How often the client holds it. */
+/* The number of times that the client holds the segment. */
 static uint32_t model_holds(const struct model_client *c, int segment) {
     uint32_t n = 0;
     bool placed = false;
@@ -257,7 +256,7 @@ static int model_free_segment(void) {
     return s;
 }
 
-/* It works with it. */
+/* True if the client uses the segment. */
 static bool model_uses(int i, int segment) {
     const struct model_client *c = &model.clients[i];
     bool uses = false;
@@ -276,7 +275,8 @@ static uint32_t model_there(void) {
     return n;
 }
 
-/* Of one that somebody works with all is there, and nothing of one whose holders are all out. */
+/* A segment in use is completely on the device; one whose holders are all swapped out is not at
+ * all. */
 static uint64_t model_segment_chunks(void) {
     for (int s = 0; s < SEGMENTS; s++) {
         bool used = false, out = base == &dev_soft;
@@ -312,12 +312,12 @@ static int expect(int err, int want) {
     return 0;
 }
 
-/* A part, or all at once. */
+/* A random part, or all at once. */
 static uint32_t some(void) {
     return dice(2) ? 1 + dice(3) : MEMORY_ALL;
 }
 
-/* ---- calls on both --------------------------------------------------------------------------- */
+/* ---- calls on both: implementation and model ------------------------------------------------- */
 
 static int do_back(int i, struct model_client *c) {
     uint32_t first = dice(PAGES), count = 1 + dice(3);
@@ -380,7 +380,7 @@ static int do_keep(int i, struct model_client *c) {
     return err;
 }
 
-/* To a number that nothing has, or its own. */
+/* Moves to a number that is free, or that is its own. */
 static void model_move(struct model_client *c, uint32_t from, uint32_t to) {
     for (uint32_t k = 0; k < PAGES; k++)
         if (c->pages[k].where == LANE && c->pages[k].slot == from) c->pages[k].slot = to;
@@ -390,7 +390,7 @@ static void model_move(struct model_client *c, uint32_t from, uint32_t to) {
     c->slots[to] = c->slots[from];
 }
 
-/* Until it has, or cannot; one that fails in its lane is finished. */
+/* Repeats until it succeeds or cannot; a join that fails in the client's own lane is completed. */
 static int join(int i, struct memory_lane *lane) {
     int err = 0;
     bool before = mem[i]->lane == lane;
@@ -405,7 +405,7 @@ static int join(int i, struct memory_lane *lane) {
 static int do_join(int i, struct model_client *c) {
     int lane = (int)dice(LANES + 1) - 1;
     int err = join(i, lane < 0 ? NULL : lanes[lane]);
-    if (err && lane >= 0) /* what nobody needs was given back */
+    if (err && lane >= 0) /* memory that was not needed was freed */
         model.lanes[lane].count = (uint32_t)(memory_lane_bytes(lanes[lane]) / GRAN);
     if (err) return err;
     uint32_t end = model_slots_end(c), n = 0;
@@ -462,7 +462,7 @@ static int do_restore(int i, struct model_client *c) {
     return err;
 }
 
-/* It is in the persistent window, or was kept; not of the lane. */
+/* True if the page stays: it is in the persistent window or was kept, and is not in the lane. */
 static bool model_stays(const struct model_page *p) {
     return p->where != NOWHERE && p->where != LANE;
 }
@@ -504,7 +504,7 @@ static void model_swap_in(struct model_client *c, uint32_t most) {
     c->swapped = left;
 }
 
-/* Its pages go before its segments, which may fail behind them. */
+/* Swaps pages out before segments; the segments may fail afterwards. */
 static int swap_out(int i, struct model_client *c) {
     uint32_t most = some(), pages = model_to_go(c);
     uint64_t moved;
@@ -518,11 +518,11 @@ static int swap_out(int i, struct model_client *c) {
     return err;
 }
 
-/* Segments first. */
+/* Swaps in segments first. */
 static int swap_in(int i, struct model_client *c) {
     uint32_t most = some();
     uint64_t moved;
-    cr_assert_eq(memory_swap_in(mem[i], 0, &moved), 0); /* it turns round */
+    cr_assert_eq(memory_swap_in(mem[i], 0, &moved), 0); /* turns back to swapping in */
     uint32_t before = model_there();
     int err = memory_swap_in(mem[i], most, &moved);
     if (err) return err;
@@ -531,12 +531,13 @@ static int swap_in(int i, struct model_client *c) {
     return 0;
 }
 
-/* Half out it goes on, or comes back. */
+/* When half swapped out, continues or comes back. */
 static int do_swap(int i, struct model_client *c) {
     return !c->swapped || !dice(8) ? swap_out(i, c) : swap_in(i, c);
 }
 
-/* Some of it, or all, or nothing: until the next time, or until it is swapped out and in. */
+/* Fetches a part of the segment, all, or nothing; it stays until the next time, or until the
+ * client is swapped out and in. */
 static int fetch(int i, uint32_t id) {
     int err = dice(4) ? 0 : memory_segment_fetch(mem[i], id, some());
     while (!err && dice(8) && !memory_segment_whole(mem[i], id))
@@ -575,7 +576,7 @@ static int do_make_lane(int i, struct model_client *c) {
     return 0;
 }
 
-/* Whoever holds it closes it: it is not found. */
+/* Every holder closes the segment, so that it is no longer found. */
 static bool model_ends(int segment) {
     bool ends = false;
     for (int i = 0; i < CLIENTS; i++)
@@ -584,7 +585,7 @@ static bool model_ends(int segment) {
     return ends;
 }
 
-/* A part of closing it, which may be never. */
+/* A part of closing the segment, which may never be completed. */
 static int do_drop_ahead(int i, struct model_client *c) {
     uint32_t id = dice(NUMBERS);
     if (memory_segment_drop_ahead(mem[i], id, some())) c->ending[id] = true;
@@ -646,7 +647,7 @@ static int do_show(int i, struct model_client *c) {
     return err;
 }
 
-/* What was shared before is shared again as a whole or not at all. */
+/* Pages that were shared before become shared again as a whole or not at all. */
 static bool shared_before(const struct model_client *c, uint32_t first, uint32_t count) {
     const struct model_page *p = &c->pages[first];
     for (uint32_t k = 0; k < count; k++)
@@ -690,7 +691,7 @@ static int do_shrink(int i, struct model_client *c) {
     return 0;
 }
 
-/* What runs in between: the client writes all over a page. */
+/* Other activity in between: the client overwrites a page. */
 static int do_write(int i, struct model_client *c) {
     uint32_t page = dice(PAGES);
     uint64_t *cell = model_cell(c, page);
@@ -755,8 +756,8 @@ static int (*const calls[])(int i, struct model_client *c) = {
     do_show,  do_enter,   do_fetch, do_close, do_drop_ahead,
 };
 
-/* The last one that is left of a segment's holders lets go of it, and it cannot follow those that
- * are swapped out: that is no failure, but it stays where the model does not see it. */
+/* The last remaining holder closes a segment that cannot follow the swapped-out holders: that is
+ * no failure, but the segment stays on the device, unlike in the model. */
 static bool may_strand(uint32_t call) {
     return calls[call] == do_close || calls[call] == do_unback;
 }
@@ -797,7 +798,7 @@ static void forget_client(int i) {
 
 /* ---- the process ends ------------------------------------------------------------------------ */
 
-/* It holds segments. */
+/* True if the client holds segments. */
 static bool model_lacks(const struct model_client *c) {
     bool lacks = false;
     for (int k = 0; k < NUMBERS; k++)
@@ -807,7 +808,7 @@ static bool model_lacks(const struct model_client *c) {
     return lacks;
 }
 
-/* Whoever had its bytes in the lane has them elsewhere, and nobody is in a lane. */
+/* The bytes of a client that were in the lane are elsewhere, and no client is in a lane. */
 static void model_adopt(int i, struct model_client *c) {
     struct model_slot slots[SLOTS] = {{0}};
     uint32_t n = 0;
@@ -823,10 +824,10 @@ static void model_adopt(int i, struct model_client *c) {
     }
     memcpy(c->slots, slots, sizeof(slots));
     c->lane = -1;
-    c->swapped = away; /* else nothing of it is */
+    c->swapped = away; /* otherwise nothing is swapped */
 }
 
-/* As the descriptor that somebody else has shows it. */
+/* A copy of the memory, as another holder of the descriptor sees it. */
 static int copy_memory(void) {
     int from = ops->recovery->memory_fd(dev);
     uint64_t bytes_of_file = (uint64_t)lseek(from, 0, SEEK_END);
@@ -919,7 +920,7 @@ Test(memory_model, on_a_device_that_fails_at_random) {
 }
 
 Test(memory_model, on_a_software_gpu_that_is_too_small) {
-    memory_chunks = 10; /* all that could be backed is 36, and the lanes */
+    memory_chunks = 10; /* at most 36 pages can be backed, besides the lanes */
     for (uint64_t seed = 101; seed <= 104; seed++)
         play(&dev_soft, seed);
     cr_log_info("restored %u, lost %u", restored, lost);

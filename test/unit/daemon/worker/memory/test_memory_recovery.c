@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is kept of a client's memory: that it says so at each moment, that nothing of another owner
- * is ever in it, and that one which nobody wrote is refused as a whole.
+ * The recovery state of a client's memory: it is correct at each moment, it never contains another
+ * owner's data, and an invalid one is rejected as a whole.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -116,7 +116,7 @@ static void expect_sound(void) {
         cr_expect_null((what = memory_check(mem[c])), "client %d: %s", c, what);
 }
 
-/* What another process finds: the device is opened again on what this one left. */
+/* Opens the device again on the memory that this process left, as another process would. */
 static struct memory_recovery *leave(void) {
     struct memory_recovery *left = malloc(CLIENTS * memory_recovery_bytes(PAGES));
     int from = dup(dev_soft.recovery->memory_fd(dev));
@@ -138,7 +138,7 @@ static struct memory_recovery *left_of(struct memory_recovery *left, int c) {
     return (void *)((char *)left + (size_t)c * memory_recovery_bytes(PAGES));
 }
 
-/* ---- what it says ---------------------------------------------------------------------------- */
+/* ---- the recorded state ---------------------------------------------------------------------- */
 
 Test(memory_recovery, all_kinds_of_pages_come_back) {
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), 2 * GRAN), 0);
@@ -174,8 +174,8 @@ Test(memory_recovery, all_kinds_of_pages_come_back) {
     free(left);
 }
 
-/* The first one's bytes are in the lane, and the second one's entries say that some of it will be
- * its own. */
+/* The first client's bytes are in the lane, and the second one's entries mark some of these
+ * pages as its own. */
 Test(memory_recovery, what_is_not_cleared_yet_is_nobodys) {
     cr_assert_eq(memory_back(mem[0], page_at(0, HALF), 2 * GRAN), 0);
     turn(0);
@@ -204,7 +204,7 @@ Test(memory_recovery, what_is_not_cleared_yet_is_nobodys) {
     free(left);
 }
 
-/* As a process leaves it that ends while it backs pages, or takes them away. */
+/* As left by a process that ends while it backs or unbacks pages. */
 Test(memory_recovery, what_changes_counts_as_a_whole) {
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), GRAN), 0);
     cr_assert_eq(memory_back(mem[0], page_at(0, 1), 3 * GRAN), 0);
@@ -250,7 +250,7 @@ Test(memory_recovery, what_is_in_host_memory_comes_back) {
     free(left);
 }
 
-/* A process that ended while it swapped. */
+/* As left by a process that ended while it swapped. */
 Test(memory_recovery, what_is_swapped_in_part_comes_back) {
     uint64_t n;
     cr_assert_eq(memory_back(mem[0], page_at(0, 0), GRAN), 0);
@@ -259,7 +259,7 @@ Test(memory_recovery, what_is_swapped_in_part_comes_back) {
     *word_at(page_at(1, 0)) = 42;
     cr_assert_eq(memory_swap_out(mem[1], MEMORY_ALL, &n), 0);
     struct memory_recovery *left = leave();
-    left->pages[1] = left_of(left, 1)->pages[0]; /* as if it were the first one's */
+    left->pages[1] = left_of(left, 1)->pages[0]; /* as if it belonged to the first client */
     cr_assert_eq(memory_adopt(mem[0], left, -1, 0), 0);
     dev_soft.recovery->memory_settle(dev);
     expect_sound();
@@ -309,7 +309,7 @@ Test(memory_recovery, a_device_that_keeps_nothing_is_no_place_for_it) {
     free(e);
 }
 
-/* ---- what nobody wrote ----------------------------------------------------------------------- */
+/* ---- invalid states -------------------------------------------------------------------------- */
 
 static void expect_nothing(void) {
     cr_assert_eq(dev_soft.mem_used(dev), 0);
@@ -320,7 +320,8 @@ static void expect_nothing(void) {
     cr_assert_null(memory_check(mem[0]));
 }
 
-/* Words become others, most of them nearly right: mostly what pages show, before what is saved. */
+/* Changes words, mostly to nearly valid values: mostly the pages' mappings, sometimes saved
+ * data. */
 static void spoil(struct memory_recovery *e) {
     uint64_t *words = (uint64_t *)e;
     uint32_t count = (uint32_t)(memory_recovery_bytes(PAGES) / 8), n = 1 + dice(4);
@@ -374,19 +375,19 @@ Test(memory_recovery, each_wrong_entry_is_refused) {
         uint64_t word;
         int err;
     } wrong[] = {
-        {0, 2 | 1 << 8, -EINVAL}, /* the lower half is no lane's */
+        {0, 2 | 1 << 8, -EINVAL}, /* the lower half is never in a lane */
         {0, 3 | 1 << 8, -EINVAL},
         {0, 4, -EINVAL},
-        {0, 5, -EINVAL}, /* it is lost */
+        {0, 5, -EINVAL}, /* the page is lost */
         {0, 6, -EINVAL}, /* there is no such kind */
         {0, 7, -EINVAL},
-        {0, 6 | 2 << 8, -EINVAL},     /* that is a chunk */
-        {0, 1 | 8 | 1 << 8, -EINVAL}, /* nothing is shown there */
+        {0, 6 | 2 << 8, -EINVAL},     /* a kind that has no chunk */
+        {0, 1 | 8 | 1 << 8, -EINVAL}, /* nothing is mapped there */
         {0, 1 | 16 | 1 << 8, -EINVAL},
-        {0, 1ull << 8, -EINVAL}, /* no page, but a chunk */
+        {0, 1ull << 8, -EINVAL}, /* a chunk without a page */
         {0, 1 | CHUNKS << 8, -EINVAL},
         {0, 1 | UINT64_MAX << 8, -EINVAL},
-        {1, 1 | 0 << 8, -EEXIST}, /* as page 0 has it */
+        {1, 1 | 0 << 8, -EEXIST}, /* the chunk that page 0 has */
         {HALF, 3 | 0 << 8, -EEXIST},
         {HALF, 4 | 1 << 8, -EINVAL},
         {HALF, 3 | 8 | 1 << 8, -EINVAL},
@@ -416,7 +417,7 @@ Test(memory_recovery, each_wrong_entry_is_refused) {
     left->loss = 77;
     cr_expect_eq(memory_adopt(mem[0], left, -1, 0), -EPERM);
     left->loss = MEMORY_WHOLE;
-    left->pages[HALF] = 2 | 1 << 8; /* the lane's, which is not its own */
+    left->pages[HALF] = 2 | 1 << 8; /* the lane's chunk, which the client does not own */
     cr_expect_eq(memory_adopt(mem[0], left, -1, 0), 0);
     cr_expect_eq(dev_soft.mem_used(dev), 0);
     cr_expect_eq(memory_ephemeral(mem[0]), GRAN);
@@ -432,7 +433,8 @@ static int64_t blocks_of(int fd) {
     return st.st_blocks;
 }
 
-/* A large window, of which little was used: on each side of the borders of what was written. */
+/* A large window, of which little was used: reads must stay within the written range, up to both
+ * borders. */
 Test(memory_recovery, what_was_never_written_is_not_looked_at) {
     static const uint32_t used[] = {0, 507, 508, 509, 20000, 20001, (1u << 15) - 1};
     const uint32_t pages = 1u << 16, count = sizeof(used) / sizeof(*used);

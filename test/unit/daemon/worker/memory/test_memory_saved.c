@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's memory goes back to what was saved of it, in a process that has the device after
- * another one: whatever state its pages were in, and as often as processes end. Whose spares are
- * whose is watched: none is given back twice, and none is left over.
+ * A client's memory goes back to its savepoint in a process that uses the device after another one:
+ * whatever state its pages were in, and however often processes end. The test also tracks the
+ * owners of spare chunks: none is freed twice, and none leaks.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -30,10 +30,10 @@
 #define PAGES (2 * HALF)
 #define CLIENTS 2
 #define CHUNKS 16u
-#define SPARES 48u /* that are ever used; they are taken round and round */
+#define SPARES 48u /* spare chunk numbers; they are used cyclically */
 #define ALL UINT32_MAX
 
-static struct dev_ops ops; /* the software GPU's, with these spares watched */
+static struct dev_ops ops; /* the software GPU's operations, with spare chunks tracked */
 static struct dev_spares_ops watched_spares;
 static void *spares[4 * SPARES];
 static struct dev *dev;
@@ -56,7 +56,7 @@ static volatile uint64_t *word_at(uint64_t addr) {
     return (volatile uint64_t *)(uintptr_t)addr;
 }
 
-/* ---- whose spares are whose ------------------------------------------------------------------ */
+/* ---- owners of spare chunks ------------------------------------------------------------------ */
 
 static void **find_spare(const void *host) {
     uint32_t i = 0;
@@ -146,7 +146,7 @@ static void teardown(void) {
 
 TestSuite(memory_saved, .init = setup, .fini = teardown);
 
-/* The process ends, and another one opens what it left. */
+/* Ends the process; another one opens the memory that it left. */
 static void die(void) {
     size_t room = (CHUNKS + SPARES) * GRAN, words = memory_recovery_bytes(PAGES);
     int from = dup(ops.recovery->memory_fd(dev));
@@ -184,7 +184,7 @@ static void turn(int c) {
         cr_assert_eq(memory_clear(mem[c], 8), 0);
 }
 
-/* All of it is on the device, and its lane is its own. */
+/* Brings all of the client's memory to the device, and gives it its lane. */
 static void come_in(int c) {
     uint64_t n;
     if (!mem[c]->lane) cr_assert_eq(memory_join(mem[c], lane, MEMORY_ALL), 0);
@@ -200,10 +200,10 @@ static void save(uint32_t most) {
         cr_assert_eq(memory_save(mem[0], &page, most), 0);
 }
 
-/* ---- what it has ----------------------------------------------------------------------------- */
+/* ---- the client's memory --------------------------------------------------------------------- */
 
-#define OWN 2u    /* pages, from the first on */
-#define SHARED 3u /* of the lane */
+#define OWN 2u    /* private pages, from the first on */
+#define SHARED 3u /* pages in the lane */
 
 static bool is_backed(uint32_t page) {
     return page < OWN || (page >= HALF && page < HALF + SHARED);
@@ -215,7 +215,7 @@ static void back_all(void) {
     turn(0);
 }
 
-/* At both ends of each page. */
+/* Writes both ends of each page. */
 static void write_all(uint64_t version) {
     for (uint32_t page = 0; page < PAGES; page++)
         if (is_backed(page))
@@ -240,9 +240,9 @@ static void take_out(enum where where) {
     if (swapped) cr_assert_eq(memory_swap_out(mem[0], MEMORY_ALL, &n), 0);
 }
 
-/* ---- there and back -------------------------------------------------------------------------- */
+/* ---- saved, and restored --------------------------------------------------------------------- */
 
-/* Saved where it was, found in any other state when the process ended. */
+/* Memory is saved in one state, and found in another when the process ended. */
 static void story(enum where saved, enum where left, uint32_t most) {
     back_all();
     write_all(100);
@@ -264,9 +264,9 @@ static void story(enum where saved, enum where left, uint32_t most) {
     expect_all(100);
     write_all(700);
     take_out(left);
-    die(); /* before it has caught up */
+    die(); /* before the client has caught up */
     go_back();
-    die(); /* and before it had anything of it */
+    die(); /* and before any of the memory is restored */
     go_back();
     come_in(0);
     expect_all(100);
@@ -296,7 +296,7 @@ Test(memory_saved, found_swapped) {
     story(HERE, SWAPPED, 1);
 }
 
-/* Pages that had no bytes have none: what is in the lane is another's. */
+/* Pages without bytes have none in the savepoint: the lane's contents belong to another client. */
 Test(memory_saved, what_is_anothers_is_not_saved) {
     for (int same = 0; same < 2; same++) {
         memory_set_owner(mem[1], same ? 1 : 2);
@@ -327,7 +327,7 @@ Test(memory_saved, what_is_anothers_is_not_saved) {
     }
 }
 
-/* Backed after memory was saved, which makes it void; were it not, there would be zeros. */
+/* Backed after memory was saved, which voids the savepoint; otherwise there would be zeros. */
 Test(memory_saved, what_had_no_bytes_is_zeros) {
     back_all();
     write_all(100);
@@ -354,7 +354,7 @@ Test(memory_saved, the_next_uses_the_same_ones) {
     die();
     go_back();
     cr_expect_eq(count_spares(), OWN + SHARED);
-    save(2); /* of what is in them */
+    save(2); /* a savepoint of the spares' contents */
     cr_expect_eq(count_spares(), OWN + SHARED);
     die();
     go_back();
@@ -369,7 +369,8 @@ Test(memory_saved, the_next_uses_the_same_ones) {
     expect_all(300);
 }
 
-/* They are what the client's memory is meanwhile, and what it goes back to the next time. */
+/* Spares that are lent hold the client's memory meanwhile, and are also what it goes back to the
+ * next time. */
 Test(memory_saved, those_that_are_lent_stay) {
     uint64_t n;
     back_all();
@@ -386,13 +387,14 @@ Test(memory_saved, those_that_are_lent_stay) {
     cr_expect_eq(count_spares(), OWN + SHARED);
     die();
     go_back();
-    cr_assert_eq(memory_unback(mem[0], page_at(0, 0), OWN * GRAN), 0); /* while it is lent */
+    /* unbacked while the spare is lent */
+    cr_assert_eq(memory_unback(mem[0], page_at(0, 0), OWN * GRAN), 0);
     cr_assert_eq(memory_unback(mem[0], page_at(0, HALF), GRAN), 0);
     expect_sound();
     cr_expect_eq(count_spares(), OWN + SHARED);
 }
 
-/* One that is not whole is not adopted, and no word of it may be taken for one of the next. */
+/* An incomplete savepoint is not adopted, and no word of it may count for the next one. */
 Test(memory_saved, words_of_an_earlier_one_go) {
     back_all();
     write_all(100);
@@ -403,7 +405,7 @@ Test(memory_saved, words_of_an_earlier_one_go) {
     cr_assert_eq(memory_adopt(mem[1], recovery_states[1], -1, 0), 0);
     ops.recovery->memory_settle(dev);
     cr_assert_eq(memory_join(mem[1], lane, MEMORY_ALL), 0);
-    turn(1); /* what was the first one's in the lane is nobody's */
+    turn(1); /* the first client's data in the lane has no owner now */
     save(ALL);
     uint32_t count = count_spares();
     die();
@@ -460,7 +462,7 @@ static void do_other_things(void) {
     case 3: memory_swap_in(mem[0], some, &n); break;
     case 4: memory_restore(mem[0], some, &n); break;
     case 5: come_in(0); break;
-    default: /* another one has the lane for a while */
+    default: /* another client has the lane for a while */
         if (memory_spill(mem[0], dice(2), MEMORY_ALL, &n)) break;
         turn(1);
         *word_at(page_at(1, HALF)) = 42;
@@ -472,11 +474,12 @@ Test(memory_saved, in_parts_while_it_comes_and_goes) {
     cr_assert_eq(memory_back(mem[1], page_at(1, HALF), SHARED * GRAN), 0);
     back_all();
     for (uint32_t i = 0; i < 40; i++) {
-        if (!i || dice(2)) { /* else it was saved, goes on, and is saved again as it is */
+        if (!i || dice(2)) { /* otherwise it was saved, continues, and is saved again as it is */
             come_in(0);
             write_all(1000 * i);
         }
-        uint64_t version = *word_at(page_at(0, 0)); /* it is in, or the last one left it out */
+        /* the client is in the lane, or the last step left it outside */
+        uint64_t version = *word_at(page_at(0, 0));
         for (uint32_t page = 0; !memory_save_over(mem[0], page);) {
             do_other_things();
             cr_assert_eq(memory_save(mem[0], &page, 1 + dice(2)), 0);
@@ -494,7 +497,7 @@ Test(memory_saved, in_parts_while_it_comes_and_goes) {
     }
 }
 
-/* ---- what nobody wrote ----------------------------------------------------------------------- */
+/* ---- invalid states -------------------------------------------------------------------------- */
 
 static void expect_nothing(void) {
     cr_assert_eq(ops.mem_used(dev), 0);
@@ -505,7 +508,7 @@ static void expect_nothing(void) {
     cr_assert_null(memory_check(mem[0]));
 }
 
-/* Words become others, most of them nearly right. */
+/* Changes words, mostly to nearly valid values. */
 static void spoil(struct memory_recovery *e) {
     uint64_t *words = (uint64_t *)(void *)e;
     uint32_t count = (uint32_t)(memory_recovery_bytes(PAGES) / 8), n = 1 + dice(4);
@@ -560,12 +563,12 @@ Test(memory_saved, each_wrong_word_is_refused) {
         uint64_t word;
         int err;
     } wrong[] = {
-        {2, -EINVAL},                               /* not one that is there */
-        {1, -EINVAL},                               /* that is a chunk */
-        {1 | (CHUNKS - 1) << 1, -EINVAL},           /* that, too */
-        {UINT64_MAX, -EINVAL},                      /* there are not so many */
+        {2, -EINVAL},                               /* a page that is not backed */
+        {1, -EINVAL},                               /* a word that is a chunk */
+        {1 | (CHUNKS - 1) << 1, -EINVAL},           /* also a chunk */
+        {UINT64_MAX, -EINVAL},                      /* there are fewer */
         {1 | 16ull * CHUNKS << 1, -EINVAL},         /* one more than there are */
-        {1 | (uint64_t)(CHUNKS + 1) << 1, -EEXIST}, /* page 1 has it */
+        {1 | (uint64_t)(CHUNKS + 1) << 1, -EEXIST}, /* the chunk that page 1 has */
     };
     for (uint32_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         die();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Device memory that each client is shown as obtainable: it is granted, and no more is.
+ * Device memory that is shown to each client as obtainable: it is granted, and one granule more is
+ * not.
  */
 #include <criterion/criterion.h>
 
@@ -15,7 +16,7 @@
 
 static struct wirebench *b;
 static struct wireclient *rest;
-static uint64_t all; /* granules that the jobs of a test can have */
+static uint64_t all; /* granules that the jobs of a test can get */
 
 static struct wireclient *attach(uint32_t uid, uint64_t p, uint64_t e) {
     struct wire_job job = {
@@ -31,7 +32,7 @@ static void end(struct wireclient *c) {
     wireclient_free(c);
 }
 
-/* Windows are smaller than the fake device: somebody has the rest of it. */
+/* Windows are smaller than the fake device, so another client has the rest of it. */
 static void setup(void) {
     b = wirebench_start(&fakedev, 0);
     all = 24;
@@ -57,7 +58,8 @@ static int back(struct wireclient *c, uint64_t from, uint64_t count) {
     return wireclient_result(c, wireclient_mem(c, WIRE_MEM_BACK, from * G, count * G));
 }
 
-/* All that is shown, and then not one granule more; so many are reserved for iterations. */
+/* Takes all that is shown, and then expects that one granule more is refused; `e` granules are
+ * reserved for iterations. */
 static void take_all(struct wireclient *c, uint64_t e) {
     uint64_t n = shown(c);
     cr_assert_eq(back(c, 0, n), 0);
@@ -108,7 +110,7 @@ Test(obtainable, who_waits_is_shown_nothing) {
     end(second);
 }
 
-/* A job of which nothing is known wants a large part of the device. */
+/* A job with unknown reservation asks for a large part of the device. */
 Test(obtainable, an_unknown_job_can_have_what_is_free) {
     end(rest);
     rest = attach(99, 3, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clients that share a lane: whatever one of them left in its memory, it finds again, whoever used
- * the lane meanwhile. On a device that moves real bytes.
+ * Clients that share a lane: each finds the data that it left in its memory, although other clients
+ * used the lane meanwhile. Runs on a device that moves real bytes.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -28,11 +28,12 @@
 struct world {
     struct wirebench *b;
     struct dev *dev;
-    bool strangers;  /* every job is another user's */
-    bool parts;      /* a granule a round, and a few rounds at a time */
-    int32_t favours; /* nonzero: who is waited for comes first, whoever has to go for it */
+    bool strangers; /* every job belongs to another user */
+    bool parts;     /* moves one granule a round, and runs a few rounds at a time */
+    /* nonzero: a job that a test waits for ranks first, so that another one has to leave for it */
+    int32_t favours;
     struct wireclient *all[4];
-    uint64_t kept_bytes, spilled_bytes, swaps; /* of the lives that ended */
+    uint64_t kept_bytes, spilled_bytes, swaps; /* totals over clients that have ended */
 };
 
 static struct world begin_as(const struct policy_config *policy, bool strangers) {
@@ -47,7 +48,7 @@ static struct world begin(const struct policy_config *policy) {
 }
 
 static const struct policy_config one_lane = {.exclusive = -1, .swap = -1, .max_lanes = 1};
-/* The same, and nobody's wait for memory is long. */
+/* The same policy, with short waits for memory. */
 static const struct policy_config brief = {
     .exclusive = -1, .swap = -1, .max_lanes = 1, .grow_wait_ns = 1};
 
@@ -79,13 +80,13 @@ static uint64_t stat_of(const _Atomic uint64_t *counter) {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* A block of 4096 bytes, every one of them `mark`: from a place of the host window of its own. */
+/* Writes a block of 4096 bytes, all equal to `byte`, from its own place in the host window. */
 static void put(struct wireclient *c, uint64_t offset, unsigned char byte) {
     memset(c->host + byte * 4096, byte, 4096);
     wireclient_copy(c, 0, c->windows.dev_base + offset, c->windows.host_base + byte * 4096, 4096);
 }
 
-/* The others come to a boundary, where their memory can be taken. */
+/* The other clients reach a boundary, where their memory can be taken. */
 static void favour(struct world *w, const struct wireclient *c) {
     for (int i = 0; i < 4; i++)
         if (w->all[i] && w->all[i] != c) wireclient_say(w->all[i], WIRE_ITERATION);
@@ -96,7 +97,7 @@ static void favour(struct world *w, const struct wireclient *c) {
     cr_assert_eq(msg.result, 0);
 }
 
-/* Lets the worker do what there is, unless the client's stream is complete as it is. */
+/* Lets the worker run until it is idle, unless the client's stream is complete already. */
 static void turn(struct world *w, const struct wireclient *c) {
     if (wireclient_done(c, 0) != c->seq[0]) wirebench_run(w->b);
 }
@@ -132,7 +133,7 @@ static void drop(struct wireclient *c, uint64_t offset) {
     wireclient_mem_silent(c, WIRE_MEM_DROP, offset, 4096);
 }
 
-/* An iteration that fills the first block of its page and keeps or frees it. */
+/* An iteration that fills the first block of its page, and keeps or frees it. */
 static void iterate(struct wireclient *c, unsigned char byte, bool keep) {
     use(c, E0);
     put(c, E0, byte);
@@ -177,7 +178,7 @@ Test(residency, what_outlives_an_iteration_gets_memory_of_its_own) {
     iterate(b, 0xb1, false);
     finish(&w, b);
     cr_expect_eq(get(&w, a, E0), 0xa1);
-    for (int i = 0; i < 5; i++) { /* it is its own now: nothing is copied again */
+    for (int i = 0; i < 5; i++) { /* the page is the client's own now: nothing is copied again */
         wireclient_say(a, WIRE_ITERATION);
         wireclient_launch(a, 0, 0, 0);
         finish(&w, a);
@@ -189,7 +190,7 @@ Test(residency, what_outlives_an_iteration_gets_memory_of_its_own) {
     end(&w);
 }
 
-/* In parts, as whatever takes long; until it is over the boundary is not passed. */
+/* Long copies happen in parts; the boundary is not passed before the last part. */
 Test(residency, much_that_outlives_an_iteration_is_kept_in_parts) {
     const uint32_t pages = 3 * WORKER_GRANULES + 1;
     struct world w = begin(&one_lane);
@@ -222,7 +223,7 @@ Test(residency, much_that_outlives_an_iteration_is_kept_in_parts) {
     end(&w);
 }
 
-/* The device is full, so that a survivor cannot get memory of its own. */
+/* The device is full, so a survivor cannot get private memory. */
 Test(residency, a_survivor_without_room_waits_in_host_memory) {
     struct world w = begin(&one_lane);
     struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0);
@@ -245,7 +246,8 @@ Test(residency, a_survivor_without_room_waits_in_host_memory) {
     end(&w);
 }
 
-/* Its memory went to the host and cannot come back: nothing that would have used it is complete. */
+/* The client's memory went to the host and cannot come back: no operation that would have used
+ * it completes. */
 Test(residency, who_cannot_have_its_memory_back_has_a_fault_and_nothing_more) {
     struct world w = begin(&one_lane);
     struct wireclient *hog = join(&w, DEVICE - 2 * PAGE, 0);
@@ -289,7 +291,7 @@ Test(residency, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
     back(a, E0, PAGE);
     back(b, E0, PAGE);
     use(a, E0);
-    put(a, E0, 0xa1); /* and no boundary */
+    put(a, E0, 0xa1); /* and without a boundary */
     finish(&w, a);
     use(b, E0);
     put(b, E0, 0xb1);
@@ -306,7 +308,7 @@ Test(residency, who_reaches_no_boundary_loses_its_turn_but_no_byte) {
     end(&w);
 }
 
-/* Whether the worker's heart has beaten since this was asked. */
+/* True if the worker has sent a heartbeat since the last call. */
 static bool has_beaten(struct wirebench *b) {
     struct wire_worker_msg msg;
     bool beaten = false;
@@ -318,16 +320,17 @@ static bool has_beaten(struct wirebench *b) {
 Test(residency, a_worker_that_sleeps_wakes_for_the_end_of_a_lease) {
     struct policy_config policy = one_lane;
     policy.lease_ns = 100000000;
-    policy.idle_turn_ns = 200000000; /* a holder that is idle keeps its turn until then */
+    policy.idle_turn_ns = 200000000; /* an idle holder keeps its turn for this long */
     struct world w = begin(&policy);
     struct wireclient *a = join(&w, 0, PAGE), *b = join(&w, 0, PAGE);
-    back(a, E0, PAGE); /* a job without memory in the lane gives way at once */
+    back(a, E0, PAGE); /* a job without memory in the lane gives up the turn at once */
     back(b, E0, PAGE);
     use(a, E0);
     use(b, E0);
     wirebench_thread(w.b);
     bool beaten = true;
-    for (int i = 0; i < 8 && beaten; i++) { /* on a busy machine it may have come before */
+    /* on a busy machine the heartbeat may have come before */
+    for (int i = 0; i < 8 && beaten; i++) {
         cr_assert(PATIENCE_UNTIL(has_beaten(w.b)));
         wireclient_launch(a, 0, 0, 1);
         finish(&w, a);
@@ -420,7 +423,7 @@ Test(residency, jobs_of_unknown_needs_are_measured_side_by_side) {
         if (i < 2) back(a, E0 + i * PAGE, PAGE);
         finish(&w, a);
     }
-    usleep(12000); /* the board is brought up to date now and then */
+    usleep(12000); /* the board is updated only now and then */
     wireclient_ping(b);
     wirebench_run(w.b);
     const struct wire_stats *s = &a->com->stats;
@@ -436,7 +439,7 @@ Test(residency, jobs_of_unknown_needs_are_measured_side_by_side) {
     end(&w);
 }
 
-/* The client has windows and has not said yet whether they are of use: it has no memory. */
+/* The client has windows and has not answered the offer yet: it has no memory. */
 Test(residency, a_job_that_is_held_takes_no_memory) {
     struct world w = begin(&one_lane);
     const struct wire_job whole = {.flags = WIRE_JOB_RESERVED, .persistent_bytes = DEVICE};
@@ -444,7 +447,7 @@ Test(residency, a_job_that_is_held_takes_no_memory) {
     struct wireclient *held = wireclient_attach_as(w.b, &whole, 0);
     w.b->holds = false;
     struct wireclient *a = wireclient_attach_as(w.b, &whole, 0);
-    wireclient_begin(a); /* it is not held: nothing changes */
+    wireclient_begin(a); /* the client is not held: no effect */
     back(a, 0, PAGE);
     usleep(12000);
     wirebench_run(w.b);
@@ -465,7 +468,7 @@ Test(residency, one_that_grows_gets_what_another_gives_back) {
     struct wireclient *a = join(&w, 0, 0), *b = join(&w, DEVICE - 4 * PAGE, 0);
     uint64_t ticket = wireclient_mem(a, WIRE_MEM_BACK, 0, 8 * PAGE);
     cr_expect_eq(wireclient_result(a, ticket), -EAGAIN);
-    back(b, 0, PAGE); /* it goes on meanwhile */
+    back(b, 0, PAGE); /* the client continues meanwhile */
     cr_expect_null(wireclient_reply(a, ticket));
     usleep(12000);
     wirebench_run(w.b);
@@ -477,7 +480,8 @@ Test(residency, one_that_grows_gets_what_another_gives_back) {
     end(&w);
 }
 
-/* The earlier one waits, and then gets what it asked for; what it lacks is nobody else's. */
+/* The earlier client waits and then gets the memory it asked for; the missing memory goes to no
+ * other client. */
 Test(residency, of_two_that_grow_the_later_is_refused) {
     struct world w = begin(&one_lane);
     struct wireclient *a = join(&w, DEVICE / 2, 0), *b = join(&w, DEVICE / 2, 0);
@@ -594,7 +598,7 @@ Test(residency, modules_count_as_persistent_memory) {
 
 /* ---- swapping -------------------------------------------------------------------------------- */
 
-/* A shorter job is admitted although both do not fit: the longer one's memory goes to the host. */
+/* A shorter job is admitted although both do not fit: the longer one's memory is swapped out. */
 Test(residency, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
     struct policy_config policy = {.lane = "srtf", .exclusive = -1, .swap = 1};
     struct world w = begin(&policy);
@@ -633,8 +637,8 @@ Test(residency, persistent_memory_that_was_swapped_out_comes_back_as_it_was) {
     end(&w);
 }
 
-/* Neither says where iterations end, nor gets any service meanwhile: each goes, from within one,
- * when the other has something to do. */
+/* Neither client marks iterations or gets any service meanwhile. Each is swapped out, in the
+ * middle of an iteration, when the other has work. */
 Test(residency, who_only_holds_memory_goes_for_who_waits_and_comes_back_when_it_sends_something) {
     struct policy_config policy = {.lane = "fair", .exclusive = -1, .swap = 1, .lease_ns = 1000000};
     struct world w = begin(&policy);
@@ -663,7 +667,7 @@ Test(residency, who_only_holds_memory_goes_for_who_waits_and_comes_back_when_it_
     end(&w);
 }
 
-/* What was read meanwhile gets its memory when the rest is back. */
+/* Modules loaded meanwhile get their memory when the rest is back. */
 Test(residency, a_client_that_is_swapped_out_while_it_loads_is_answered_when_it_is_back) {
     struct policy_config policy = {.lane = "srtf", .exclusive = -1, .swap = 1};
     struct world w = begin(&policy);
@@ -698,14 +702,14 @@ Test(residency, a_client_that_is_swapped_out_while_it_loads_is_answered_when_it_
 
 /* ---- random lives ---------------------------------------------------------------------------- */
 
-/* Blocks of the ephemeral window, and behind them some of the persistent one. */
+/* Blocks of the ephemeral window, followed by some of the persistent one. */
 enum { JOBS = 3, PAGES = 6, BLOCKS = 2 * PAGES, KEPT = 4, PLACES = BLOCKS + KEPT };
 
 struct life {
     struct wireclient *c;
-    int number; /* by which its bytes are known: JOBS * n + number + 1 */
+    int number; /* number that identifies its bytes: JOBS * n + number + 1 */
     bool backed[PAGES], used[PLACES];
-    unsigned char byte[PLACES]; /* 0: nothing was written since it was given out */
+    unsigned char byte[PLACES]; /* 0: not written since the block was allocated */
 };
 
 static uint32_t rnd(uint32_t below) {
@@ -735,8 +739,8 @@ static void life_block(struct life *l, uint32_t block) {
     l->byte[block] = 0;
 }
 
-/* The bytes go through a place of the host window that is this block's own, so the stream has to
- * be done with it first. */
+/* The bytes go through this block's own place in the host window, so the stream must first have
+ * completed. */
 static void life_write(struct world *w, struct life *l, uint32_t block) {
     if (!l->used[block]) return;
     unsigned char byte = (unsigned char)(1 + rnd(255 / JOBS) * JOBS + (uint32_t)l->number);
@@ -812,7 +816,8 @@ static void lives_run(struct world *w, struct life *lives, int steps) {
 
 static bool parts;
 
-/* `room`: beside the lane and P, for survivors. With little, they are spilled. */
+/* `room`: memory besides the lane and P, for survivors. With little of it, survivors are
+ * spilled. */
 static void random_lives(const struct policy_config *policy, bool strangers, uint64_t room,
                          int steps) {
     struct world w = begin_as(policy, strangers);
@@ -830,7 +835,7 @@ static void random_lives(const struct policy_config *policy, bool strangers, uin
     lives_run(&w, lives, steps);
     if (room > PAGE)
         cr_expect_gt(w.kept_bytes, 20 * PAGE, "%lu pages",
-                     (unsigned long)(w.kept_bytes / PAGE)); /* or this proves little */
+                     (unsigned long)(w.kept_bytes / PAGE)); /* otherwise the test proves little */
     cr_expect_gt(w.spilled_bytes, 20 * PAGE, "%lu pages", (unsigned long)(w.spilled_bytes / PAGE));
     leave(hog);
     end(&w);
@@ -843,7 +848,7 @@ Test(residency, random_lives_in_one_lane_keep_every_byte, .timeout = 600) {
     random_lives(&policy, false, 100 * MIB, 4000);
 }
 
-/* And find nothing of anybody else's. */
+/* No client finds data of another user. */
 Test(residency, random_lives_of_strangers_in_one_lane, .timeout = 600) {
     struct policy_config policy = one_lane;
     policy.lease_ns = 1000000;
@@ -859,7 +864,7 @@ Test(residency, and_so_when_there_is_no_room_for_survivors, .timeout = 600) {
     random_lives(&policy, false, PAGE, 4000);
 }
 
-/* And so when it is moved in parts, between which everything goes on. */
+/* The same when memory is moved in parts, while everything else continues. */
 Test(residency, random_lives_whose_memory_is_moved_in_parts, .timeout = 600) {
     struct policy_config policy = one_lane;
     policy.lease_ns = 1000000;
@@ -881,7 +886,7 @@ static void life_join(struct world *w, struct life *l, int number) {
     memset(l->used + BLOCKS, true, KEPT);
 }
 
-/* Wherever its memory is just now, and whoever waits for that. */
+/* The client ends wherever its memory is at present, and even if another client waits for that. */
 static void life_end(struct world *w, struct life *l) {
     w->all[l->number] = NULL;
     w->swaps += stat_of(&l->c->com->stats.swaps);
@@ -911,7 +916,7 @@ static void swapped_lives(bool in_parts) {
     end(&w);
 }
 
-/* Two of the three fit: whoever is waited for makes another one go to host memory. */
+/* Two of three jobs fit: a job that waits makes another one leave for host memory. */
 Test(residency, random_lives_that_are_swapped_keep_every_byte, .timeout = 600) {
     swapped_lives(false);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A process that saves a client's memory, and does anything else with it, is killed, anywhere;
- * another one adopts what it left, or goes back to what was saved, to be killed in turn. A ledger
- * beside it says what each page had when memory was saved, and whether that counts.
+ * A process that saves a client's memory, and also uses it in every other way, is killed at a
+ * random point. Another one adopts what it left, or goes back to the savepoint, and is killed in
+ * turn. A ledger outside the processes records the contents of each page at the savepoint, and
+ * whether the savepoint counts.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -30,16 +31,16 @@
 #define STRIDE 0x10000000000ull
 #define HALF 4u
 #define PAGES (2 * HALF)
-#define CLIENTS 2 /* the first is saved; the other one is in its lane now and then */
+#define CLIENTS 2 /* client 0 is saved; client 1 is in its lane now and then */
 #define MEMORY (32 * GRAN)
 #define GENERATIONS 120
 #define WORD_EVERY 4096u
 #define OTHERS (1ull << 56)
 
 struct ledger {
-    _Atomic uint32_t has[PAGES];   /* it is backed */
-    _Atomic uint32_t now[PAGES];   /* version of what is in it */
-    _Atomic uint32_t saved[PAGES]; /* of what was when memory was saved */
+    _Atomic uint32_t has[PAGES];   /* the page is backed */
+    _Atomic uint32_t now[PAGES];   /* version of the page's contents */
+    _Atomic uint32_t saved[PAGES]; /* version at the savepoint */
     _Atomic uint32_t whole, returning;
     _Atomic uint64_t steps, versions, taken, returned, again, resumed;
     char wrong[256];
@@ -51,8 +52,8 @@ static struct dev *dev;
 static struct dev_space *spaces[CLIENTS];
 static struct memory *mem[CLIENTS];
 static struct memory_lane *lane;
-static uint32_t next_page; /* to be saved */
-static bool saving, out;   /* out: the other one has the lane, or it is swapped */
+static uint32_t next_page; /* next page to be saved */
+static bool saving, out;   /* out: the other client has the lane, or this one is swapped out */
 static uint64_t state;
 
 static uint32_t dice(uint32_t below) {
@@ -60,7 +61,7 @@ static uint32_t dice(uint32_t below) {
     return (uint32_t)(state >> 33) % below;
 }
 
-/* The process ends, and says why. */
+/* Reports the error and ends the process. */
 __attribute__((format(printf, 1, 2))) static void wrong(const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -81,7 +82,7 @@ static volatile uint64_t *word_at(uint64_t addr) {
     return (volatile uint64_t *)(uintptr_t)addr;
 }
 
-/* ---- what was saved -------------------------------------------------------------------------- */
+/* ---- checks of the savepoint ----------------------------------------------------------------- */
 
 static void check_words(uint32_t page, const volatile uint64_t *words) {
     for (uint32_t i = 0; i < GRAN / 8; i += WORD_EVERY / 8)
@@ -89,7 +90,7 @@ static void check_words(uint32_t page, const volatile uint64_t *words) {
             wrong("page %u word %u is %lx, not %x", page, i, words[i], ledger->saved[page]);
 }
 
-/* Before it has anything of it: where that is. */
+/* Checks the place of a page's saved contents, before any memory is restored. */
 static void check_page(uint32_t page) {
     const struct page *p = &mem[0]->pages[page];
     if (ledger->has[page] != (p->state != PAGE_NONE))
@@ -109,7 +110,7 @@ static void turn(int c) {
         must(memory_clear(mem[c], 1), "clear");
 }
 
-/* A part, or all at once. */
+/* A random part, or all at once. */
 static uint32_t some(void) {
     return dice(2) ? 1 + dice(2) : MEMORY_ALL;
 }
@@ -124,7 +125,7 @@ static void come_in(void) {
     out = false;
 }
 
-/* ---- what is done ---------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void write_page(uint32_t page) {
     uint32_t version = (uint32_t)++ledger->versions;
@@ -138,7 +139,7 @@ static void do_write(void) {
     if (!saving && !out && ledger->has[page]) write_page(page);
 }
 
-/* As savepoint.c and savepoint_writer.c do it, one after the other. */
+/* Does the steps of savepoint.c and savepoint_writer.c in sequence. */
 static void do_save(void) {
     if (!saving && ledger->whole && dice(12)) return;
     if (!saving) {
@@ -180,7 +181,7 @@ static void do_change(void) {
     come_in();
     atom_store_release(&ledger->whole, 0);
     saving = false;
-    ledger->returning = 0; /* a client reads nothing new before it has caught up */
+    ledger->returning = 0; /* a client reads no new records before it has caught up */
     if (ledger->has[page]) {
         must(memory_unback(mem[0], page_at(0, page), GRAN), "unback");
         ledger->has[page] = ledger->now[page] = 0;
@@ -221,7 +222,7 @@ static bool go_back(void) {
     return true;
 }
 
-/* It had gone on from there: what it has is another's affair (test_memory_killed). */
+/* The client had continued after the savepoint: test_memory_killed checks its memory. */
 static void resume(void) {
     must(memory_adopt(mem[0], recovery_states[0], -1, 0), "adopt");
     for (uint32_t page = 0; page < PAGES; page++)
@@ -267,7 +268,7 @@ static void *shared(size_t bytes) {
     return p;
 }
 
-/* So far that it is somewhere; now and then while it still adopts. */
+/* Lets the process run to a random point; sometimes kills it while it still adopts. */
 static void let_live(pid_t pid, uint64_t from) {
     uint64_t steps = dice(4) ? 1 + dice(80) : 0;
     siginfo_t info = {.si_pid = 0};
@@ -278,7 +279,7 @@ static void let_live(pid_t pid, uint64_t from) {
     usleep(dice(3) ? dice(500) : dice(6000));
 }
 
-/* As a device leaves it that nothing was done with. */
+/* Makes the memory of an unused device. */
 static int make_memory(void) {
     struct dev_config config = {.memory_bytes = MEMORY, .threads = 1};
     cr_assert_eq(dev_soft.open(&dev, &config), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When a savepoint counts, what is kept of copies, and that one which nobody wrote is none.
+ * When a savepoint counts, the copied host data that it stores, and the rejection of invalid ones.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 static struct savepoint_header *header;
 static struct wire_completion *page;
 static struct wire_savepoint shown;
-static unsigned char *data; /* what is behind it faults */
+static unsigned char *data; /* memory followed by an inaccessible page */
 static struct savepoint point;
 static uint64_t state = 1;
 
@@ -44,7 +44,7 @@ static void teardown(void) {
 
 TestSuite(savepoint, .init = setup, .fini = teardown);
 
-/* As the next worker has it. */
+/* Opens it as the next worker does. */
 static bool open_again(void) {
     savepoint_finish(&point);
     savepoint_attach(&point, header, data, &shown);
@@ -110,7 +110,7 @@ Test(savepoint, void_between_begin_and_commit_is_none) {
     cr_expect_not(savepoint_commit(&point, page, voids, 9));
     cr_expect_not(savepoint_whole(&point));
     take();
-    voids = savepoint_begin(&point); /* of one that counted before */
+    voids = savepoint_begin(&point); /* voids a savepoint that counted before */
     savepoint_void(&point, SAVEPOINT_ONCE);
     cr_expect_eq(atomic_load(&shown.reason), SAVEPOINT_ONCE);
     cr_expect_not(savepoint_commit(&point, page, voids, 9));
@@ -129,7 +129,7 @@ Test(savepoint, never_is_for_good) {
     cr_expect_not(savepoint_possible(&point), "of the next worker, too");
 }
 
-/* ---- what copies brought --------------------------------------------------------------------- */
+/* ---- data of copies from the host ------------------------------------------------------------ */
 
 Test(savepoint, what_copies_brought_is_found) {
     take();
@@ -147,8 +147,8 @@ Test(savepoint, what_copies_brought_is_found) {
     cr_expect_null(savepoint_find(&point, 1, UINT64_MAX, 0));
 }
 
-/* It was given to the device by one worker, and by the next one once more: with what the host had
- * in its memory by then. */
+/* One worker gave the copy to the device, and the next one gave it again, with the host memory's
+ * contents at that time. */
 Test(savepoint, the_later_one_of_two_counts) {
     take();
     for (uint32_t i = 0; i < 40; i++) {
@@ -191,7 +191,7 @@ Test(savepoint, without_room_it_is_void) {
     cr_expect_null(savepoint_room(&point, 0));
 }
 
-/* ---- what nobody wrote ----------------------------------------------------------------------- */
+/* ---- invalid savepoints ---------------------------------------------------------------------- */
 
 Test(savepoint, one_that_does_not_count_is_not_opened) {
     cr_expect_not(open_again());
@@ -208,7 +208,7 @@ Test(savepoint, wrong_headers_are_refused) {
     atomic_store(&page->streams_end, 5);
     take();
     cr_expect(open_again());
-    atomic_store(&page->stream_done[4], 1); /* so far it never was */
+    atomic_store(&page->stream_done[4], 1); /* a number that the stream never reached */
     cr_expect_not(open_again());
     atomic_store(&page->stream_done[4], 3);
     cr_expect(open_again());
@@ -234,9 +234,9 @@ Test(savepoint, wrong_data_is_refused) {
     first->stream = WIRE_STREAMS;
     cr_expect_not(open_again());
     first->stream = 1;
-    first->bytes = 17; /* the next one begins within */
+    first->bytes = 17; /* the next entry begins inside this one */
     cr_expect_not(open_again());
-    first->bytes = UINT64_MAX - 3; /* which ends where it begins, rounded */
+    first->bytes = UINT64_MAX - 3; /* a length that wraps around to the entry's own start */
     cr_expect_not(open_again());
     first->bytes = 6;
     second->bytes = 9;
@@ -245,7 +245,7 @@ Test(savepoint, wrong_data_is_refused) {
     cr_expect(open_again());
 }
 
-/* Words become others, most of them nearly right. */
+/* Changes words, mostly to nearly valid values. */
 static void spoil(uint64_t *words, uint32_t count) {
     uint64_t *word = &words[dice(count)];
     switch (dice(5)) {
@@ -257,7 +257,7 @@ static void spoil(uint64_t *words, uint32_t count) {
     }
 }
 
-/* All that it finds lies in what is kept. */
+/* All data that it finds lies within the stored data. */
 static void find_all(uint64_t end) {
     for (uint32_t stream = 0; stream < 5; stream++)
         for (uint32_t i = 0; i < 40; i++) {

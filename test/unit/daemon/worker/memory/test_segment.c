@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What descriptors alone keep, where the device's memory is host memory: it stays where it is until
- * its place is wanted, is charged to nobody, and comes back as it was.
+ * Segments that only descriptors hold, where device memory is host memory: such a segment stays
+ * where it is until its place is needed, is charged to no user, and comes back unchanged.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static void expect_zeros(struct dev_chunk *chunk) {
     cr_expect_eq(memcmp(words, zeros, sizeof(words)), 0);
 }
 
-/* All of it comes to the device, in parts. */
+/* Loads all of it to the device, in parts. */
 static int load(uint64_t *moved) {
     uint32_t done = 0;
     int err = 0;
@@ -66,7 +66,7 @@ static void make_kept(void) {
     segment_keep(kept);
 }
 
-/* A segment that nobody holds. */
+/* Creates a segment that no client holds. */
 static void setup(void) {
     struct dev_config config = {.memory_bytes = CHUNKS * GRAN, .threads = 1};
     cr_assert_eq(dev_soft.open(&dev, &config), 0);
@@ -122,7 +122,7 @@ Test(segment, what_is_opened_again_was_not_moved) {
     }
 }
 
-/* Whoever has all of the device gets it, zeros, and what was there is nowhere to be seen. */
+/* A client that takes the whole device gets zeroed memory, without traces of the segment. */
 Test(segment, it_is_in_nobodys_way) {
     struct dev_chunk *chunks[CHUNKS + 1];
     uint64_t moved;
@@ -140,7 +140,7 @@ Test(segment, it_is_in_nobodys_way) {
     segment_drop(kept, false);
 }
 
-/* Where not all of it fits, none of it stays. */
+/* If it does not fit completely, no part of it stays on the device. */
 Test(segment, what_does_not_fit_stays_whole) {
     struct dev_chunk *chunks[CHUNKS + 1];
     uint64_t moved;
@@ -155,7 +155,7 @@ Test(segment, what_does_not_fit_stays_whole) {
     segment_drop(kept, false);
 }
 
-/* It is loaded, and then whoever wanted it cannot have it. */
+/* The segment is loaded, and then its caller cannot get it. */
 Test(segment, what_nobody_holds_in_the_end_is_charged_to_nobody) {
     uint64_t moved = 0;
     cr_assert_eq(load(&moved), 0);
@@ -167,7 +167,7 @@ Test(segment, what_nobody_holds_in_the_end_is_charged_to_nobody) {
     segment_drop(kept, false);
 }
 
-/* More often than there is room for what was moved out. */
+/* Repeats this more often than the space for moved-out segments allows. */
 Test(segment, what_is_left_ends_with_its_descriptors) {
     struct dev_chunk *chunks[CHUNKS + 1];
     for (int i = 0; i < 50; i++) {

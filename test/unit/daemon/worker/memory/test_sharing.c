@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Segments, as records: made, shown, opened by another client of the same user and by no other's,
- * and what becomes of them when one who holds them ends; descriptors, which keep them. On a device
- * that moves real bytes.
+ * Segments through records: created, mapped, opened by another client of the same user and by no
+ * other user's, and the effects of a holder's end; and the descriptors that hold them. Runs on a
+ * device that moves real bytes.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -80,7 +80,7 @@ static const struct wire_segment_reply *reply_of(const struct wireclient *c, uin
     return (const struct wire_segment_reply *)wireclient_reply(c, ticket)->data;
 }
 
-/* The answer's result; `out` when it is 0. */
+/* The reply's result; fills `out` when the result is 0. */
 static int ask(struct wireclient *c, uint16_t op, struct wire_segment s,
                struct wire_segment_reply *out) {
     if (op == WIRE_MEM_SHOW || op == WIRE_MEM_SHARE) s.addr += c->windows.dev_base;
@@ -210,7 +210,7 @@ Test(sharing, memory_of_the_lane_is_made_shown_and_given_back) {
     cr_expect_eq(make_lane(a, 4, PAGE + 4096), -EINVAL);
 }
 
-/* A copy of its own, which is no block's room. */
+/* The page becomes a private copy, which takes no block's space. */
 Test(sharing, what_is_shown_of_the_lane_is_kept_page_by_page) {
     struct wire_segment_reply key;
     cr_assert_eq(make_lane(a, 1, 2 * PAGE), 0);
@@ -229,7 +229,7 @@ Test(sharing, what_is_shown_of_the_lane_is_kept_page_by_page) {
     cr_expect_eq(ephemeral_credit(a), 2, "what was granted");
 }
 
-/* In order with what gives memory back, which waits for what is before it. */
+/* Ordered with records that free memory, which wait for the operations before them. */
 Test(sharing, a_place_is_free_when_what_was_there_is_gone) {
     struct wire_segment s = {.segment = 1, .addr = a->windows.dev_base, .bytes = PAGE};
     cr_assert_eq(make(a, 1, PAGE), 0);
@@ -314,7 +314,7 @@ Test(sharing, it_lives_as_long_as_somebody_holds_it) {
     cr_assert_eq(open_key(b, 7, &key), 0);
     cr_assert_eq(show(b, 7, 0, PAGE), 0);
     fakedev_hold(bench->worker->dev, true);
-    wireclient_launch(a, 0, 1, 1); /* it is killed while it runs */
+    wireclient_launch(a, 0, 1, 1); /* the client is killed while the kernel runs */
     wirebench_run(bench);
     leave(a);
     fakedev_hold(bench->worker->dev, false);
@@ -329,7 +329,7 @@ Test(sharing, it_lives_as_long_as_somebody_holds_it) {
 Test(sharing, a_dead_one_opens_nothing_and_gives_what_it_had) {
     cr_assert_eq(make(a, 1, PAGE), 0);
     struct wire_segment_reply key = export(a, 1);
-    wireclient_copy(b, 0, b->windows.dev_base, 4096, 4096); /* not its memory */
+    wireclient_copy(b, 0, b->windows.dev_base, 4096, 4096); /* memory of another client */
     wirebench_run(bench);
     cr_assert_neq(wireclient_fault(b), 0);
     cr_expect_neq(open_key(b, 7, &key), 0);
@@ -337,7 +337,7 @@ Test(sharing, a_dead_one_opens_nothing_and_gives_what_it_had) {
     cr_expect_eq(used(), PAGE);
 }
 
-/* ---- what was backed ------------------------------------------------------------------------- */
+/* ---- segments of backed memory --------------------------------------------------------------- */
 
 static void shares_at(uint64_t offset) {
     struct wire_segment_reply key, again;
@@ -355,7 +355,7 @@ static void shares_at(uint64_t offset) {
     put(b, 0, 4);
     cr_expect_eq(get(a, offset + PAGE), 4);
     cr_expect_eq(memory_of(a), 4);
-    /* Whoever gets its place gets other memory. */
+    /* A later allocation at the same address gets other memory. */
     cr_assert_eq(mem(a, WIRE_MEM_UNBACK, offset, 4 * PAGE), 0);
     cr_expect_eq(memory_of(a), 0);
     cr_assert_eq(mem(a, WIRE_MEM_BACK, 9 * PAGE, 4 * PAGE), 0);
@@ -390,7 +390,7 @@ static void pair_of(int *fd, int *end) {
     *end = pair[1];
 }
 
-/* The descriptor, or why there is none. */
+/* Returns the descriptor, or the reason why there is none. */
 static int keep(struct wireclient *c, uint32_t id, struct wire_segment_reply *key) {
     int fd, end;
     pair_of(&fd, &end);
@@ -410,7 +410,7 @@ static int keep_new(struct wireclient *c, uint32_t id, uint64_t bytes,
     return fd;
 }
 
-/* The worker looks at what hung up once a millisecond. */
+/* The worker checks for closed descriptors once a millisecond. */
 static void let_go(int fd) {
     uint32_t before = bench->worker->shared.keepers.count;
     close(fd);
@@ -421,7 +421,7 @@ static void let_go(int fd) {
     cr_assert_eq(bench->worker->shared.keepers.count, before - 1, "it was not noticed");
 }
 
-/* Which is what people are shown. */
+/* Bytes that only descriptors hold, as users see them. */
 static uint64_t alone(void) {
     scheduler_view_update(bench->worker, true);
     cr_expect_eq(bench->worker->board.page->kept_bytes, bench->worker->shared.segments.alone_bytes);
@@ -470,11 +470,11 @@ Test(sharing, a_descriptor_keeps_what_its_maker_left) {
     a = join(ALICE);
 }
 
-/* Whatever was shown while it went. */
+/* Mappings made while the segment was being freed do not matter. */
 Test(sharing, what_descriptors_keep_is_shown_when_its_maker_is_gone) {
     struct wire_segment_reply key;
     struct wire_worker_msg msg = {.kind = WIRE_DETACH, .job_id = a->job_id};
-    cr_assert_eq(make(a, 1, 12 * PAGE), 0); /* more than goes in a round */
+    cr_assert_eq(make(a, 1, 12 * PAGE), 0); /* more than one round frees */
     int fd = keep(a, 1, &key);
     cr_assert_eq(fdutil_send(bench->sock, &msg, sizeof(msg), NULL, 0), 0);
     for (int i = 0; i < 100000 && client_find(bench->worker, a->job_id); i++) {
@@ -492,7 +492,7 @@ Test(sharing, what_descriptors_keep_is_shown_when_its_maker_is_gone) {
     let_go(fd);
 }
 
-/* Whoever drops it: nothing has to be saved ahead. */
+/* After the last holder drops the segment, nothing has to be saved in advance. */
 Test(sharing, a_segment_that_only_descriptors_keep_leaves_the_device) {
     struct segment_set set = {0};
     struct segment *s;
@@ -552,7 +552,7 @@ Test(sharing, what_descriptors_keep_is_kept_as_it_is_in_the_end) {
         cr_assert_eq(show(a, 1, 0, PAGE), 0);
         put(a, 0, 7);
         cr_expect_eq(shut(a, 1), -EBUSY);
-        put(a, 0, 8); /* what was saved ahead would be the 7 */
+        put(a, 0, 8); /* data saved in advance would still be 7 */
         struct wire_segment_reply key = export(a, 1);
         cr_assert_eq(mem(a, WIRE_MEM_UNBACK, 0, PAGE), 0);
         if (ends)
@@ -573,7 +573,7 @@ Test(sharing, what_descriptors_keep_is_kept_as_it_is_in_the_end) {
 
 #define MUCH (3 * WORKER_GRANULES + 1) /* granules */
 
-/* Rounds of the loop until it is answered by this. No round does more than its part of it. */
+/* The number of rounds until the worker answers with `want`. No round does more than its part. */
 static uint32_t rounds_of(struct wireclient *c, uint16_t op, struct wire_segment s, int want) {
     struct worker *w = bench->worker;
     uint32_t rounds = 0;
@@ -621,7 +621,7 @@ Test(sharing, a_segment_of_the_lane_comes_in_parts) {
     cr_expect_eq(get(a, s.addr + (MUCH - 1) * PAGE), 9);
 }
 
-/* Where it is in the way of something, all of it goes again. */
+/* If it is in the way of another allocation, all of it leaves the device again. */
 Test(sharing, what_is_shown_in_part_is_not_shown) {
     const struct wire_segment s = {.segment = 3, .bytes = MUCH * PAGE};
     rounds_of(a, WIRE_MEM_MAKE, s, 0);
@@ -630,12 +630,13 @@ Test(sharing, what_is_shown_in_part_is_not_shown) {
     cr_assert_eq(mem(a, WIRE_MEM_BACK, 0, PAGE), 0, "nothing is there");
     cr_assert_eq(mem(a, WIRE_MEM_UNBACK, 0, PAGE), 0);
     cr_assert_eq(mem(a, WIRE_MEM_UNBACK, (MUCH - 1) * PAGE, PAGE), 0);
-    const struct wire_segment more = {.segment = 3, .bytes = s.bytes + PAGE}; /* than there is */
+    /* larger than the segment */
+    const struct wire_segment more = {.segment = 3, .bytes = s.bytes + PAGE};
     rounds_of(a, WIRE_MEM_SHOW, more, -EINVAL);
     cr_assert_eq(mem(a, WIRE_MEM_BACK, 0, MUCH * PAGE), 0);
 }
 
-/* It is not found any more, nor can a descriptor have it. */
+/* The segment is not found any more, and no descriptor can have it. */
 Test(sharing, what_is_half_given_back_is_nobodys) {
     struct worker *w = bench->worker;
     const struct wire_segment s = {.segment = 3, .bytes = MUCH * PAGE};
@@ -686,7 +687,7 @@ Test(sharing, what_others_go_on_writing_is_kept_as_it_is_in_the_end) {
     let_go(fd);
 }
 
-/* Nobody's memory stays where others were told that there is room. */
+/* No memory stays on the device after others were told that there is space. */
 Test(sharing, what_cannot_leave_the_device_is_lost_rather_than_in_the_way) {
     struct wire_segment_reply key;
     const char *what;
@@ -710,7 +711,7 @@ Test(sharing, descriptors_keep_no_more_than_the_user_may) {
     }
     cr_assert_eq(make(a, 1, DEVICE / 4), 0);
     cr_assert_geq(fds[3] = keep(a, 1, NULL), 0);
-    let_go(keep(a, 1, NULL)); /* of the same it is no more */
+    let_go(keep(a, 1, NULL)); /* the segment is no longer the same */
     cr_assert_eq(shut(a, 1), 0);
     cr_assert_eq(make(a, 1, PAGE), 0);
     cr_expect_eq(keep(a, 1, NULL), ERR_NO_MEMORY);
@@ -759,7 +760,7 @@ Test(sharing, a_user_leaves_descriptors_for_others) {
     let_go(its);
 }
 
-/* It has our end as well, or has closed all; or there is no such segment. */
+/* The client has our end as well, or has closed all of them; or there is no such segment. */
 Test(sharing, what_a_client_does_with_both_ends_is_its_own_affair) {
     struct wire_segment_reply key;
     int fd, end;
@@ -787,13 +788,13 @@ Test(sharing, what_a_client_does_with_both_ends_is_its_own_affair) {
     cr_expect_eq(keep(a, 2, NULL), -ENOENT);
     cr_expect_eq(wireclient_result(a, wireclient_keep(a, 1, -1, -EINVAL)), -EINVAL);
     cr_expect_eq(wireclient_result(a, wireclient_keep(a, 1, -1, 0)), -EMFILE);
-    wireclient_copy(b, 0, b->windows.dev_base, 4096, 4096); /* not its memory */
+    wireclient_copy(b, 0, b->windows.dev_base, 4096, 4096); /* memory of another client */
     wirebench_run(bench);
     cr_expect_lt(keep(b, 1, NULL), 0);
     cr_expect_eq(open_fds(), before);
 }
 
-/* As often as a program that never stops. */
+/* As often as in a program that never stops. */
 Test(sharing, three_hundred_descriptors_leave_nothing) {
     int before = open_fds();
     for (int i = 0; i < 300; i++) {
