@@ -245,8 +245,8 @@ static pid_t be_another(uid_t uid, int *word) {
     return child;
 }
 
-/* Root has the only place and two more of its jobs wait; then user nobody's job comes, and is
- * next. */
+/* Root has the only place and two more of its jobs wait; then a job of the user `nobody` comes, and
+ * is next. */
 Test(places, a_user_without_places_goes_before_one_with_some) {
     const struct passwd *nobody = getpwnam("nobody");
     int word, mine[4];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels on trial: each alone, one after the other, and nobody waits for ever. They are what an
- * earlier worker had given to the device: streams are held by values until that is said of what is
- * in them.
+ * Suspect kernels, which an earlier worker had given to the device, run one after the other, each
+ * alone, and no job waits for ever. Values hold the streams until the test releases them.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "test/lib/worker/fakedev.h"
 #include "test/lib/worker/wireclient.h"
 
-#define WORDS_AT 4096u /* of the host window: what streams wait for */
+#define WORDS_AT 4096u /* offset in the host window of the words that streams wait for */
 #define GRAN (2ull << 20)
 
 static struct wirebench *b;
@@ -55,7 +54,7 @@ static volatile uint32_t *word(int job) {
     return (volatile uint32_t *)(void *)(jobs[job]->host + WORDS_AT);
 }
 
-/* A kernel that an earlier worker had begun, behind a wait. */
+/* Adds a kernel that an earlier worker had begun, after a wait. */
 static void suspect(int job, uint64_t token) {
     struct wire_value v = {.addr = (uintptr_t)word(job), .value = 1, .bytes = 4};
     wireclient_send(jobs[job], WIRE_VALUE_WAIT, 0, false, &v, sizeof(v), NULL, 0);
@@ -154,7 +153,7 @@ Test(trying, a_job_that_ends_lets_others_go_on) {
     run_so_far("20 21");
 }
 
-/* Also the one that is alone, and what waits for it. */
+/* Ends the job whose kernel runs alone, and the jobs that wait for it. */
 Test(trying, a_job_that_ends_on_trial_lets_others_go_on) {
     suspect(0, 10);
     let_go(0);
@@ -192,7 +191,7 @@ Test(trying, nobody_waits_for_ever_to_be_alone) {
     run_so_far("10 21");
 }
 
-/* The scheduler lets nothing of it run: it is no trial yet. */
+/* The scheduler does not let the job run, so its kernel is not tried yet. */
 Test(trying, one_that_is_paused_holds_up_nobody) {
     suspect(0, 10);
     struct sched_spec spec = {.weight = 1, .user = served(0)->uid, .paused = true};

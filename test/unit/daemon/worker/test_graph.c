@@ -958,7 +958,7 @@ Test(graph, its_client_ends_while_kernels_launch, .timeout = 60) {
     cr_expect_eq(ask(&w, 10, 20, FORGET), 0);
     cr_expect_eq(ask(&w, 10, 21, TAIL), 0);
     wirebench_run(w.b);
-    cr_expect_eq(ask(&w, 20, 22, SIBLING), 0); /* its completion is not handled yet */
+    cr_expect_eq(ask(&w, 20, 22, SIBLING), 0); /* the completion is not handled yet */
     end(&w);
 }
 

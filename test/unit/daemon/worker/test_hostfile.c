@@ -365,7 +365,8 @@ Test(hostfile, who_maps_what_is_not_his_ends) {
     for (int i = 0; i < 3; i++) {
         struct wireclient *wc = wireclient_attach(b);
         struct wire_worker_msg msg;
-        uint64_t odd[] = {0, WIRECLIENT_HOST_BYTES - PAGE, 0}; /* shown, half in, no range */
+        uint64_t odd[] = {0, WIRECLIENT_HOST_BYTES - PAGE,
+                          0}; /* mapped already; half inside; an empty range */
         cr_assert_eq(
             wireclient_result(wc, wireclient_file(wc, 0, make_file(4 * PAGE, F_SEAL_SHRINK), 0)),
             0);
@@ -379,7 +380,7 @@ Test(hostfile, who_maps_what_is_not_his_ends) {
     wirebench_stop(b);
 }
 
-/* Its client may have gone meanwhile, and numbers may be anything. */
+/* The client may have left meanwhile, and numbers may be arbitrary. */
 Test(hostfile, a_file_for_nobody_is_closed) {
     struct wirebench *b = wirebench_start(&fakedev, 0);
     struct wireclient *wc = wireclient_attach(b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker's side of what is known of kernels: what it tells, how much at a time, what it takes.
+ * The worker's exchange of kernel profiles with the broker: the profiles it sends, how many at a
+ * time, and the ones it accepts.
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -59,7 +60,7 @@ static void learn(uint32_t count) {
     }
 }
 
-/* How many profiles the next batch has; -1: none is there. */
+/* The number of profiles in the next batch; -1: there is none. */
 static int hear(void) {
     int n = fdutil_recv(peer, &m, sizeof(m), NULL, NULL);
 
@@ -90,7 +91,7 @@ Test(kernel_link, it_never_waits_for_the_broker) {
     learn(1000);
     w.profiles.telling = true;
     for (int i = 0; i < 100; i++)
-        kernel_link_tell(&w); /* hangs where it would wait: nobody reads */
+        kernel_link_tell(&w); /* would hang if it waited, because the other end does not read */
     cr_assert(w.profiles.telling);
     while (told < 1000) {
         while ((n = hear()) >= 0)
@@ -101,7 +102,7 @@ Test(kernel_link, it_never_waits_for_the_broker) {
     cr_assert_not(w.profiles.telling);
 }
 
-/* A broker ends with each command that has a private one: that is no error of the worker's. */
+/* A private broker ends with its command, so that is no error of the worker. */
 Test(kernel_link, a_broker_that_is_gone_ends_it_quietly) {
     int said = memfd_create("said", 0);
 
@@ -148,7 +149,7 @@ Test(kernel_link, what_the_broker_knows_is_known_here) {
     cr_assert_eq(hear(), -1, "it says nothing new");
 }
 
-/* The set as it would be sent, with a byte of it changed. */
+/* The set as the broker would send it, with one byte changed. */
 static void give_spoilt(size_t at, unsigned char byte) {
     int fd = kernel_wire_pack(&set, true), bad;
     size_t bytes = (size_t)lseek(fd, 0, SEEK_END);
@@ -175,7 +176,7 @@ Test(kernel_link, what_is_wrong_is_not_taken) {
     kernel_set_add_hints(&set, &second, 1);
     kernel_set_learn(&set, &p);
     give_spoilt(0, 'x');
-    give_spoilt(hints_at, 'm'); /* now behind the second */
+    give_spoilt(hints_at, 'm'); /* now the second hint comes first */
     give_spoilt(hints_at, ' ');
     give_spoilt(profile_at + offsetof(struct kernel_profile, class), 77);
     kernels_view(w.profiles.kernels, &v);
@@ -210,7 +211,7 @@ Test(kernel_link, a_kernel_that_began_anew_is_not_told_before_it_ran) {
     kernels_sample(w.profiles.kernels, held, 1000, true);
     kernel_link_forget(&w, &msg);
     kernel_set_finish(&set);
-    give(); /* the hint went as well */
+    give(); /* the hint was dropped as well */
     kernel_link_tell(&w);
     cr_assert_eq(hear(), -1);
     cr_assert_eq(held->profile.source, KERNEL_PROFILE_NONE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The worker's table of kernels: who stays, who goes, what is learned, and what a table's word is
- * worth beside it.
+ * The worker's table of kernels: eviction, learning, and the trust in profiles from the broker's
+ * table.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 static struct kernels *k;
 static uint32_t created;
 
-/* 80 SMs; 1000 instructions and 1 byte a nanosecond. */
+/* 80 SMs; 1000 instructions and 1 byte per nanosecond. */
 static void make(uint32_t cap) {
     struct kernels_config config = {
         .cap = cap, .peak = {1000ull * 1000000000, 1000000000}, .seed = 7};
@@ -53,7 +53,8 @@ static void use(uint64_t func) {
     kernels_drop(k, intern(func));
 }
 
-/* Whether an entry is there; makes none, but this is a use of it. */
+/* Returns whether the table has an entry, without creating one; this counts as a use of the
+ * entry. */
 static bool known(uint64_t func) {
     struct kernel_profile_key key = key_of(func, 0);
     uint32_t full = KERNELS_PER_JOB;
@@ -105,7 +106,7 @@ Test(kernels, launches_of_one_way_share_an_entry) {
 Test(kernels, the_longest_unused_makes_room) {
     for (uint64_t f = 1; f <= CAP; f++)
         use(f);
-    use(1); /* now the second is the one */
+    use(1); /* now the second entry is the least recently used */
     use(100);
     cr_assert(known(1));
     cr_assert_not(known(2));
@@ -147,7 +148,7 @@ Test(kernels, a_job_makes_only_so_many) {
     cr_assert_eq(view().refused, 1);
 }
 
-/* Beside a model: an array of who was used when. */
+/* Compared with a model: an array of the times of last use. */
 Test(kernels, churn_beside_a_model) {
     enum { FUNCS = 40, STEPS = 20000 };
     struct kernel *held[FUNCS] = {NULL};
@@ -202,7 +203,7 @@ Test(kernels, durations_are_learned) {
     kernels_sample(k, e, 2000, true);
     cr_assert_eq(e->sched.mean_ns, (981 * 2000 + 20 * 50000) / 1001);
     for (int i = 0; i < 200; i++)
-        kernels_sample(k, e, 50000, true); /* by now the tail has been worked out again */
+        kernels_sample(k, e, 50000, true); /* by now the tail has been computed again */
     cr_assert_geq(e->sched.tail_ns, 48000);
     cr_assert_leq(e->sched.tail_ns, 58000);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the worker learns of kernels from their launches, and what becomes of its table's entries.
+ * The worker's learning of kernel profiles from launches, and the life of its table's entries.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static const struct kernel *kernel_of(const struct world *w, uint32_t func) {
     return the_client(w)->objects.funcs[func]->shape.kernel;
 }
 
-/* Which kernel such a launch of the function is of. */
+/* The kernel to which such a launch of the function belongs. */
 static const struct kernel *shaped(struct client *c, uint32_t func, const struct wire_launch *l) {
     struct func *f = c->objects.funcs[func];
     launch_profile_shape(&c->profiling, f, l);
@@ -86,7 +86,7 @@ Test(profiling, durations_and_class_are_learnt_from_launches) {
     end(&w);
 }
 
-/* Where it costs something to know how long a launch took, and else is known roughly. */
+/* On devices where exact times cost something and approximate times are free. */
 Test(profiling, some_launches_are_asked_how_long_they_took) {
     struct world w = begin();
     w.b->worker->info.coarse = true;
@@ -153,7 +153,7 @@ Test(profiling, each_shape_is_a_kernel_of_its_own) {
     end(&w);
 }
 
-/* Whatever differs from the function's latest launch is seen. */
+/* Any difference from the function's latest launch is detected. */
 Test(profiling, a_launch_is_the_same_again_only_if_all_of_it_is) {
     struct world w = begin();
     const struct wire_launch l = {.func = KERN, .grid = {4, 2, 1}, .block = {32, 1, 1}};
@@ -184,7 +184,8 @@ Test(profiling, sms_needed_come_from_occupancy) {
     end(&w);
 }
 
-/* One whose table has no room is a kernel all the same: of unknown class, as large as any. */
+/* A kernel that does not fit into the table can still run: its class is unknown, and it counts
+ * as large. */
 Test(profiling, a_kernel_without_profile_runs) {
     struct world w = begin();
     the_client(&w)->profiling.created = KERNELS_PER_JOB;
@@ -199,7 +200,8 @@ Test(profiling, a_kernel_without_profile_runs) {
     end(&w);
 }
 
-/* Under orion a job of priority has the device's, with the streams that it opens later. */
+/* Under orion, a high-priority job has the device's high priority, with the streams that it
+ * opens later. */
 Test(profiling, streams_have_the_level_of_their_job) {
     struct world w = begin();
     struct client *c = the_client(&w);
@@ -218,7 +220,7 @@ Test(profiling, streams_have_the_level_of_their_job) {
     end(&w);
 }
 
-/* Orion, 5.1.3: a copy is not held, but what is held before it in its stream is not overtaken. */
+/* Orion, 5.1.3: copies are not held, but a copy does not overtake a held kernel in its stream. */
 Test(profiling, a_copy_behind_a_held_kernel_waits_for_it_and_one_of_another_stream_does_not) {
     struct world w = begin();
     struct wireclient *high = wireclient_attach(w.b);
@@ -229,7 +231,8 @@ Test(profiling, a_copy_behind_a_held_kernel_waits_for_it_and_one_of_another_stre
     wireclient_launch(high, 0, KERN, 50);
     wireclient_create_stream(w.c, 1, WIRE_STREAM_NONBLOCKING);
     wireclient_create_stream(w.c, 2, WIRE_STREAM_NONBLOCKING);
-    the_client(&w)->profiling.created = KERNELS_PER_JOB; /* then it is too large to go beside */
+    /* now the kernel counts as too large to run concurrently */
+    the_client(&w)->profiling.created = KERNELS_PER_JOB;
     wireclient_launch(w.c, 1, KERN, 60);
     wireclient_copy(w.c, 1, w.c->windows.host_base, w.c->windows.host_base + 64, 16);
     wireclient_copy(w.c, 2, w.c->windows.host_base, w.c->windows.host_base + 64, 16);

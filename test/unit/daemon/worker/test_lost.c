@@ -67,7 +67,7 @@ static uint32_t told(int job) {
     return atomic_load(&jobs[job]->com->fault.cuda);
 }
 
-/* What the broker heard of it. */
+/* The last message to the broker. */
 static struct wire_worker_msg last_words(void) {
     struct wire_worker_msg msg;
     int fd = -1;
@@ -80,7 +80,7 @@ static struct wire_worker_msg last_words(void) {
 Test(lost, who_did_it_is_told_alone) {
     launch(0, 0);
     uint64_t seq = launch(1, 0);
-    mortaldev_finish(1); /* of the second */
+    mortaldev_finish(1); /* completes the second job's kernel */
     wirebench_run(b);
     launch(0, 0);
     end_device();
@@ -117,11 +117,11 @@ Test(lost, of_several_nobody_is_told) {
     cr_expect(strstr(said.text, "one of 2 kernels"), "%s", said.text);
 }
 
-/* It has something that comes back before its kernel does. */
+/* An operation of the client comes back before its kernel does. */
 Test(lost, who_did_it_is_told_whatever_came_first) {
     wireclient_create_stream(jobs[0], 1, WIRE_STREAM_NONBLOCKING);
     launch(0, 1);
-    launch(0, 1); /* behind it: comes back first here */
+    launch(0, 1); /* queued after it, but comes back first here */
     end_device();
     cr_expect_eq(told(0), 700);
 }
@@ -149,7 +149,7 @@ Test(lost, whom_no_worker_goes_on_with_is_told) {
     cr_expect_eq(told(2), 46, "also without anything on the device");
 }
 
-/* What an earlier worker had begun may be half done. */
+/* An operation that an earlier worker had begun may be half done. */
 Test(lost, what_is_done_again_stays_begun) {
     struct client *c = client_find(b->worker, jobs[0]->job_id);
     launch(0, 0);
@@ -160,7 +160,7 @@ Test(lost, what_is_done_again_stays_begun) {
     cr_expect_eq(atomic_load(&recovery_state(0)->begun[0]), seq);
 }
 
-/* A call finds out first: nothing is answered, and nothing is counted. */
+/* A call is the first to detect the loss: it gets no answer, and is not counted. */
 static void expect_withheld(uint16_t op) {
     cr_assert_eq(wireclient_result(jobs[0], wireclient_mem(jobs[0], WIRE_MEM_BACK, 0, GRAN)), 0);
     uint64_t done = atomic_load(&recovery_state(0)->deferred_done);
@@ -182,7 +182,7 @@ Test(lost, memory_that_it_could_not_take_back_is_for_the_next_worker) {
     expect_withheld(WIRE_MEM_UNBACK);
 }
 
-/* Of memory that it went on with as if it had it. */
+/* The client continued as if it already had that memory. */
 Test(lost, memory_that_was_not_waited_for_ends_nobody) {
     mortaldev_doom(ERR_ILLEGAL_ADDRESS);
     wireclient_mem_silent(jobs[0], WIRE_MEM_BACK, 0, GRAN);
@@ -200,7 +200,7 @@ Test(lost, what_it_does_not_take_any_more_did_not_begin) {
     cr_expect_eq(told(0), 0);
 }
 
-/* Who finds out does not change who did it. */
+/* The call that detects the loss is not blamed for it. */
 Test(lost, a_call_that_finds_out_is_not_what_did_it) {
     launch(0, 0);
     mortaldev_doom(ERR_ILLEGAL_ADDRESS);
@@ -211,11 +211,11 @@ Test(lost, a_call_that_finds_out_is_not_what_did_it) {
     cr_expect_eq(last_words().job_id, jobs[0]->job_id);
 }
 
-/* It begins with the next worker: this one ends, and says nothing of it. */
+/* The client starts with the next worker; this one ends without answering it. */
 Test(lost, who_comes_then_is_not_refused) {
     struct wire_worker_msg msg = {.kind = WIRE_ATTACH, .job_id = 99};
     mortaldev_end(ERR_ILLEGAL_ADDRESS);
-    /* Without its descriptors it could not be served either way. */
+    /* Without its descriptors the client could not be served by either worker. */
     cr_assert_eq(fdutil_send(b->sock, &msg, sizeof(msg), NULL, 0), 0);
     broker_order_read(b->worker);
     wirebench_run(b);

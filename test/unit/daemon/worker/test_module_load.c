@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Images are read beside the loop: who waits for that, who does not, and what becomes of it when
- * its client ends meanwhile.
+ * Images are read on another thread: the operations that wait for that, those that do not, and the
+ * effect of the client's end meanwhile.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -28,21 +28,21 @@ struct world {
     struct dev *dev;
 };
 
-static uint32_t placed; /* modules that were given memory */
+static uint32_t placed; /* number of modules that got memory */
 
 static int place_counted(struct dev_module *module, char *why, size_t why_bytes) {
     placed++;
     return fakedev.module_place(module, why, why_bytes);
 }
 
-static uint32_t cancelled; /* spaces of which nothing is wanted any more */
+static uint32_t cancelled; /* number of cancelled spaces */
 
 static void cancel_counted(struct dev_space *space) {
     cancelled++;
     fakedev.space_cancel(space);
 }
 
-/* Two clients with kernels; from now on nothing is read until `resume`. */
+/* Two clients with kernels; from now on no image is read until `resume`. */
 static struct world begin(void) {
     static struct dev_ops ops;
     ops = fakedev;
@@ -225,7 +225,7 @@ Test(loading, one_whose_turn_has_not_come_leaves_at_once) {
     finish(&w);
 }
 
-/* Its memory goes when nobody can be at it any more, and no sooner. */
+/* The module's memory is freed once no thread can access it any more, and not before. */
 Test(loading, a_fault_meanwhile_is_the_answer) {
     struct world w = begin();
     wireclient_mem(w.a, WIRE_MEM_BACK, 0, FAKEDEV_GRANULARITY);
@@ -269,7 +269,8 @@ Test(loading, a_worker_that_ends_meanwhile_waits_for_the_threads) {
     wireclient_free(w.other);
 }
 
-/* Ends at every moment: before it is read, while it is, when it is back, when it is answered. */
+/* Clients end at every moment: before the image is read, during that, when the result is back,
+ * and when it has been sent. */
 Test(loading, clients_come_and_go_in_the_middle_of_it) {
     struct world w = begin();
     resume(&w);
@@ -291,10 +292,10 @@ Test(loading, clients_come_and_go_in_the_middle_of_it) {
     end(&w);
 }
 
-/* ---- what reading images leaves of the heap ----------------------------------------------------
- */
+/* ---- the heap after reading images
+ * --------------------------------------------------------------- */
 
-#ifndef __SANITIZE_ADDRESS__ /* whose allocator keeps what is freed */
+#ifndef __SANITIZE_ADDRESS__ /* ASan's allocator keeps freed memory */
 #define PIECES 4096
 #define PIECE (16u << 10)
 
@@ -308,7 +309,7 @@ static uint64_t anonymous_bytes(void) {
     return (uint64_t)kib << 10;
 }
 
-/* Many freed blocks, and behind each of them one that is kept. */
+/* Frees many blocks, with a block in use after each. */
 static void free_in_pieces(void *kept[PIECES]) {
     static void *pieces[PIECES];
     for (int i = 0; i < PIECES; i++) {

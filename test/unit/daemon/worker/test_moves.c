@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that is moved in parts: who goes on meanwhile, who waits, and what is left when somebody
- * ends between two parts. The worker's loop is turned one round at a time.
+ * Memory that is moved in parts: clients that continue meanwhile, clients that wait, and the state
+ * when one ends between two parts. The test runs the worker's loop one round at a time.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -23,11 +23,11 @@
 #define PAGE FAKEDEV_GRANULARITY
 #define MIB (1ull << 20)
 #define E0 WIRECLIENT_EPHEMERAL
-#define MANY 24u /* granules: of who is in the way */
-#define FEW 5u   /* and in its lane */
-#define MOST 2u  /* in a round */
+#define MANY 24u /* granules of the job that is in the way */
+#define FEW 5u   /* granules in its lane */
+#define MOST 2u  /* most granules moved in a round */
 
-/* ---- their order ----------------------------------------------------------------------------- */
+/* ---- the order of moves ---------------------------------------------------------------------- */
 
 static struct worker *order;
 static struct client order_clients[4];
@@ -39,7 +39,7 @@ static struct client *order_client(uint32_t lane) {
     c->lane = lane;
     c->next_lane = SCHED_NO_LANE;
     c->memory = &order_memories[order_count++];
-    c->memory->lane = (void *)c->memory; /* it is in one */
+    c->memory->lane = (void *)c->memory; /* the client is in a lane */
     return c;
 }
 
@@ -93,10 +93,10 @@ Test(moves_order, all_else_comes_after_what_is_about_the_same_bytes) {
     cr_expect_not(may_after(MOVE_SPILL, a, MOVE_SHRINK, NULL, 0));
     cr_expect(may_after(MOVE_SPILL, a, MOVE_SHRINK, NULL, 1));
     cr_expect(may_after(MOVE_LANE, b, MOVE_SHRINK, NULL, 0));
-    b->next_lane = 0; /* it has pages in both */
+    b->next_lane = 0; /* the client has pages in both lanes */
     cr_expect_not(may_after(MOVE_LANE, b, MOVE_SHRINK, NULL, 0));
     cr_expect_not(may_after(MOVE_LANE, b, MOVE_SHRINK, NULL, 1));
-    a->memory->lane = NULL; /* it left its lane first */
+    a->memory->lane = NULL; /* the client left its lane first */
     cr_expect(may_after(MOVE_OUT, a, MOVE_SWITCH, c, 0));
     cr_expect(may_after(MOVE_OUT, a, MOVE_SHRINK, NULL, 0));
     cr_expect_not(may_after(MOVE_OUT, a, MOVE_IN, a, 0));
@@ -166,8 +166,8 @@ static int get(struct world *w, struct wireclient *c, uint64_t offset) {
     return at[0] == at[4095] ? at[0] : -1;
 }
 
-/* `big` has the most of the device, within an iteration; `next`, which is shorter, waits for that.
- */
+/* `big` has most of the device and is within an iteration; `next`, which is shorter, waits for
+ * its memory. */
 static struct world begin(void) {
     struct policy_config policy = {.lane = "srtf", .exclusive = 0, .swap = 1};
     struct worker_config config = {.ops = &fakedev, .policy = policy, .share_users = true};
@@ -207,14 +207,14 @@ static void end(struct world *w) {
     wirebench_stop(w->b);
 }
 
-/* Until something is to be moved that cannot be in one round. */
+/* Runs until there is a move that does not fit into one round. */
 static void begin_move(struct world *w) {
     cr_assert(PATIENCE_UNTIL(
                   (w->worker->loop.tick_ns = 0, loop_once(w->worker), memory_move_any(w->worker))),
               "nothing is moved");
 }
 
-/* One round: the neighbour's launch of the one before is complete. */
+/* One round: the neighbour's launch of the round before has completed. */
 static void turn_beside(struct world *w) {
     uint64_t seq = wireclient_launch(w->neighbour, 0, 0, 1);
     w->worker->loop.tick_ns = 0;
@@ -229,7 +229,8 @@ static void detach(struct world *w, struct wireclient *c) {
 
 static void say_boundary(struct world *w) {
     wireclient_say(w->big, WIRE_ITERATION);
-    wireclient_launch(w->big, 0, 0, 2); /* of the next iteration: it waits for its turn */
+    /* belongs to the next iteration, so it waits for its turn */
+    wireclient_launch(w->big, 0, 0, 2);
     wireclient_copy(w->big, 0, w->big->windows.host_base + 5 * MIB,
                     w->big->windows.dev_base + (MANY - 1) * PAGE, 4096);
     begin_move(w);
@@ -288,7 +289,8 @@ Test(moves, a_job_that_ends_gives_its_memory_back_while_others_run) {
     end(&w);
 }
 
-/* Who waits for the memory of one that ends half out gets it when all of it is there. */
+/* A client that waits for memory gets it when all of it is free, even if its holder ends half
+ * swapped out. */
 Test(moves, who_ends_between_two_parts_leaves_nothing) {
     for (uint32_t rounds = 0; rounds <= MANY / MOST; rounds++) {
         struct world w = begin();
@@ -312,7 +314,7 @@ Test(moves, who_ends_between_two_parts_leaves_nothing) {
     }
 }
 
-/* And the other way round: the one for whom it goes out ends first, and it comes back. */
+/* The reverse: the client that needs the memory ends first, and the other one comes back. */
 Test(moves, who_is_half_out_comes_back_as_it_was) {
     for (uint32_t rounds = 0; rounds <= MANY / MOST; rounds += 3) {
         struct world w = begin();
@@ -339,7 +341,8 @@ Test(moves, who_is_half_out_comes_back_as_it_was) {
     }
 }
 
-/* Of what a move is to free nothing is promised: a job that asks for more waits for its end. */
+/* Memory that a move will free is not promised to others: a job that asks for more waits for the
+ * move's end. */
 Test(moves, more_than_was_granted_comes_when_all_is_moved) {
     struct world w = begin();
     say_boundary(&w);
@@ -352,7 +355,8 @@ Test(moves, more_than_was_granted_comes_when_all_is_moved) {
     end(&w);
 }
 
-/* The scheduler gave it its memory long ago: until that is there, it has nothing to do. */
+/* The scheduler gave the job its memory long ago. Until that memory is mapped, the job does not
+ * count as idle. */
 Test(moves, whose_memory_comes_is_not_idle) {
     struct world w = begin();
     say_boundary(&w);
@@ -378,7 +382,8 @@ Test(moves, whose_memory_comes_is_not_idle) {
     end(&w);
 }
 
-/* What a job has in its lane may be mapped anew as the lane shrinks: it does not run meanwhile. */
+/* A job's pages in its lane may be remapped as the lane shrinks, so the job does not run
+ * meanwhile. */
 Test(moves, nobody_runs_in_a_lane_that_shrinks) {
     struct policy_config policy = {.exclusive = -1, .swap = -1, .max_lanes = 1};
     struct worker_config config = {.ops = &fakedev, .policy = policy, .share_users = true};
@@ -386,7 +391,8 @@ Test(moves, nobody_runs_in_a_lane_that_shrinks) {
     struct wire_job unknown = {0};
     w.worker = w.b->worker;
     w.dev = w.worker->dev;
-    w.neighbour = wireclient_attach_as(w.b, &unknown, 0); /* measured after three iterations */
+    /* the neighbour's reservation is measured after three iterations */
+    w.neighbour = wireclient_attach_as(w.b, &unknown, 0);
     wireclient_kernels(w.neighbour, "kern");
     cr_assert_eq(
         wireclient_result(w.neighbour, wireclient_mem(w.neighbour, WIRE_MEM_BACK, E0, 8 * PAGE)),
@@ -418,7 +424,7 @@ Test(moves, nobody_runs_in_a_lane_that_shrinks) {
     end(&w);
 }
 
-/* Memory that cannot be had ends who needs it, in between as well. */
+/* A client that needs memory that cannot be allocated ends, also in the middle of a move. */
 Test(moves, a_part_that_fails_is_the_end_of_that_client_alone) {
     for (uint32_t n = 1; n <= 3; n++) {
         struct world w = begin();

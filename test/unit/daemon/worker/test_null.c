@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs whose kernels are not computed, in the worker: what the device is told instead of a launch,
- * and that nothing is learned from them.
+ * Null jobs in the worker: the calls that the device gets instead of launches, and that no kernel
+ * profiles are learned from them.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -39,8 +39,8 @@ static int spend(struct dev_queue *q, uint32_t sms, uint64_t ns, struct dev_op *
     spent.count++;
     spent.sms = sms;
     spent.ns = ns;
-    int err = fakedev.memset(q, &(struct dev_memset){0}, op); /* of nothing */
-    op->thread_insts = op->memory_bytes = 1000000; /* of no meaning, and must have none */
+    int err = fakedev.memset(q, &(struct dev_memset){0}, op); /* a fill of 0 bytes */
+    op->thread_insts = op->memory_bytes = 1000000; /* meaningless values, which must not count */
     return err;
 }
 
@@ -157,7 +157,7 @@ Test(null, no_order_makes_it_compute) {
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
-/* What the broker is told of such a job. */
+/* The message to the broker about such a job. */
 static struct wire_worker_msg attach(void) {
     struct wire_worker_msg msg = {.kind = WIRE_ATTACH,
                                   .job_id = 99,

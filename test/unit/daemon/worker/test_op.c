@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The slab of operations: one that is taken carries nothing of what its memory held before.
+ * The slab of operations: a new operation contains nothing of the previous contents of its memory.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void close_pool(void) {
 }
 TestSuite(op, .init = open_pool, .fini = close_pool);
 
-/* Takes an operation whose memory somebody else wrote before. */
+/* Takes an operation whose memory was written by an earlier one. */
 static struct op *take_used(uint16_t kind) {
     struct op *op = op_take(&pool, kind, 0);
     cr_assert(op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order of a client's operations on a deterministic device: that in which it sent them, past
- * those that wait for something else.
+ * The order of a client's operations on a deterministic device: the order of submission, except
+ * that operations are skipped while they wait for something else.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ Test(op_order, those_that_wait_come_first_again_later) {
     waiting[0] = false;
     retire(&o, 2);
     begin(&o, 0);
-    begin(&o, 4); /* the caller asks whether others run */
+    begin(&o, 4); /* the caller checks that no others run */
     cr_expect_eq(o.running, 2);
     op_order_finish(&o);
 }

@@ -21,8 +21,8 @@
 
 #define GRAN (2ull << 20)
 #define MEMORY (96ull << 20)
-#define MEMORY_MOST (64ull << 20) /* of it, that one has */
-#define WORDS_AT 4096u            /* of the host window: what streams wait for */
+#define MEMORY_MOST (64ull << 20) /* device memory of each worker */
+#define WORDS_AT 4096u            /* offset in the host window of the words that streams wait for */
 #define FROM_AT 8192u
 #define TO_AT 12288u
 
@@ -34,14 +34,14 @@ static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                             "ld.param.u64 %d2,[pq]; ld.global.u32 %r1,[%d1];\n"
                             "add.s32 %r1,%r1,1; st.global.u32 [%d2],%r1; ret; }\n"
                             ".global .u32 step = 3;\n"
-                            /* the same, but for the number */
+                            /* the same, except for the amount */
                             ".visible .entry steps(.param .u64 pp,.param .u64 pq) {\n"
                             ".reg .b64 %d<3>; .reg .b32 %r<3>; ld.param.u64 %d1,[pp];\n"
                             "ld.param.u64 %d2,[pq]; ld.global.u32 %r1,[%d1];\n"
                             "ld.global.u32 %r2,[step]; add.s32 %r1,%r1,%r2;\n"
                             "st.global.u32 [%d2],%r1; ret; }\n";
 
-static struct dev_ops ops; /* the software GPU's, as the test has them */
+static struct dev_ops ops; /* the software GPU's operations, as the test changes them */
 static struct dev_recovery_ops recovery;
 
 static struct succession begin(void) {
@@ -52,8 +52,8 @@ static struct succession begin(void) {
     return succession_begin(&config, NULL);
 }
 
-/* Another worker takes over; stream `begun`'s operation `seq` had been given to the device (0: as
- * it was). */
+/* Another worker takes over; operation `seq` of stream `begun` had been given to the device (0:
+ * unchanged). */
 static void next_worker_when(struct succession *r, uint32_t begun, uint64_t seq) {
     struct recovery_state *e = &succession_client(r)->recovery_state;
     cr_assert(recovery_is_complete(e));
@@ -66,13 +66,13 @@ static void next_worker(struct succession *r) {
     cr_assert_str_eq(r->refused, "");
 }
 
-/* ---- what it sends --------------------------------------------------------------------------- */
+/* ---- the client's records -------------------------------------------------------------------- */
 
 static volatile uint32_t *word(const struct succession *r, uint32_t i) {
     return (volatile uint32_t *)(void *)(r->c->host + WORDS_AT) + i;
 }
 
-/* The stream goes on once the word is 1. */
+/* Holds the stream until word `i` is 1. */
 static void hold(struct succession *r, uint32_t stream, uint32_t i) {
     struct wire_value v = {.addr = (uintptr_t)word(r, i), .value = 1, .bytes = 4};
     wireclient_send(r->c, WIRE_VALUE_WAIT, stream, false, &v, sizeof(v), NULL, 0);
@@ -106,16 +106,17 @@ static uint64_t launch(struct succession *r, uint32_t stream) {
     return wireclient_send(r->c, WIRE_LAUNCH, stream, false, &l, sizeof(l), NULL, 0);
 }
 
-/* ---- stories --------------------------------------------------------------------------------- */
+/* ---- scenarios ------------------------------------------------------------------------------- */
 
-/* Of a page the worker's own part is new: what it is doing, and the device. */
+/* Only the worker's own part of a page is new: its activity, and the device. */
 Test(replay, a_page_takes_no_more_memory_than_it_did) {
     struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
     cr_assert(reaches(&r, 0, wireclient_copy(r.c, 0, dev, host + FROM_AT, 64)));
     uint64_t done = wireclient_done(r.c, 0);
-    succession_client(&r)->com.page->text[WIRE_TEXT_BYTES - 1] = 7; /* far from all else */
+    /* far from the rest of the page */
+    succession_client(&r)->com.page->text[WIRE_TEXT_BYTES - 1] = 7;
     next_worker(&r);
     cr_expect_eq(wireclient_done(r.c, 0), done);
     cr_expect_eq(r.c->com->text[WIRE_TEXT_BYTES - 1], 7);
@@ -193,7 +194,7 @@ Test(replay, copies_that_had_begun_are_done_again) {
     succession_end(&r);
 }
 
-/* One reads what the other has written by then. */
+/* One stream reads data that the other has written by then. */
 Test(replay, copies_there_and_back_that_had_begun_are_not) {
     struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
@@ -208,7 +209,8 @@ Test(replay, copies_there_and_back_that_had_begun_are_not) {
     succession_end(&r);
 }
 
-/* What was given to the device last is the latest of these; they go on once the word is 1. */
+/* The latest of these operations was given to the device last; the streams continue once the
+ * word is 1. */
 struct begun_rig {
     struct succession r;
     uint64_t dev, host;
@@ -263,7 +265,8 @@ static void fails(struct begun_rig *g, const char *kernel, const char *why) {
 Test(replay, a_kernel_that_had_begun_runs_again) {
     struct begun_rig g = begin_held();
     next(&g, 0, 1, g.dev, g.dev + 64);
-    say_begun(&g, 0, next(&g, 0, 1, g.dev + 64, g.dev + 128)); /* what was written before */
+    /* adds a read of data that was written before */
+    say_begun(&g, 0, next(&g, 0, 1, g.dev + 64, g.dev + 128));
     goes_on(&g, g.dev + 128, 7);
 }
 
@@ -281,7 +284,7 @@ Test(replay, what_a_later_one_wrote_is_not_read_again) {
     fails(&g, "next", "others use what one writes");
 }
 
-/* Nobody knows which of them was first. */
+/* The order in which the two streams began is unknown. */
 Test(replay, two_streams_that_had_begun_must_not_meet) {
     struct begun_rig g = begin_held();
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 64));
@@ -297,7 +300,7 @@ Test(replay, two_streams_that_had_begun_must_not_meet) {
     goes_on(&g, g.dev + 128, 6);
 }
 
-/* The host may have seen the value, and have used what the kernel reads for something else. */
+/* The host may have seen the value, and reused the memory that the kernel reads. */
 Test(replay, what_the_host_may_have_been_told_is_over_is_not_done_again) {
     struct begun_rig g = begin_held();
     struct wire_value v = {.addr = g.host + TO_AT + 64, .value = 1, .bytes = 4};
@@ -327,7 +330,7 @@ Test(replay, a_variable_is_not_written_behind_its_reader) {
     goes_on(&g, g.dev + 64, 8);
 }
 
-/* It is said where it may have been what ended that worker, and of that one alone. */
+/* Only the operation that may have ended the previous worker is marked as suspect. */
 Test(replay, a_suspect_is_told_so) {
     struct begun_rig g = begin_held();
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev));
@@ -339,7 +342,7 @@ Test(replay, a_suspect_is_told_so) {
     succession_end(&g.r);
 }
 
-/* What is read again is marked, and nothing else. */
+/* Only operations that had begun are marked when they are read again. */
 Test(replay, what_had_begun_is_known_until_it_runs) {
     struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;
@@ -391,7 +394,7 @@ Test(replay, nothing_is_answered_twice) {
     succession_end(&r);
 }
 
-/* What waits for all before it is answered when it is there. */
+/* An operation that waits for all earlier ones is answered when those are complete. */
 Test(replay, what_was_not_answered_is) {
     struct succession r = begin();
     cr_assert_eq(wireclient_result(r.c, wireclient_mem(r.c, WIRE_MEM_BACK, 0, GRAN)), 0);
@@ -400,7 +403,8 @@ Test(replay, what_was_not_answered_is) {
     cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
     next_worker(&r);
     cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
-    next_worker(&r); /* who counts from where the first one was */
+    /* restarts, so that the next worker counts from the start of the first record */
+    next_worker(&r);
     cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
     let_go(&r, 0);
     cr_assert(reaches(&r, 0, r.c->seq[0]));
@@ -409,7 +413,8 @@ Test(replay, what_was_not_answered_is) {
     succession_end(&r);
 }
 
-/* Numbers go on: with none of the old ones in the log the next is not taken for one of them. */
+/* Numbers continue: although the log has no old ones, a new operation is not mistaken for an old
+ * one. */
 Test(replay, what_is_deferred_under_the_second_outlives_it) {
     struct succession r = begin();
     for (int i = 0; i < 3; i++)
@@ -484,7 +489,7 @@ Test(replay, a_stream_that_was_made_again) {
     succession_end(&r);
 }
 
-/* Posted in another order than they were sent. */
+/* Host functions are posted in another order than they were submitted. */
 Test(replay, the_one_that_was_called_is_known) {
     struct succession r = begin();
     wireclient_create_stream(r.c, 1, WIRE_STREAM_NONBLOCKING);
@@ -505,7 +510,7 @@ Test(replay, the_one_that_was_called_is_known) {
     succession_end(&r);
 }
 
-/* Whatever it ended is not in the log any more. */
+/* Records that it completed are no longer in the log. */
 Test(replay, the_last_word_is_not_said_twice) {
     struct succession r = begin();
     block(&r, WIRE_MEM_USE);
@@ -532,7 +537,7 @@ Test(replay, the_last_word_is_not_said_twice) {
     succession_end(&r);
 }
 
-/* Where the ring was read up to is with a module's place, too, where that is all there is. */
+/* The ring's read position is stored with a module's placement too, if that is all there is. */
 Test(replay, a_module_and_its_place_alone) {
     struct succession r = begin();
     cr_assert_eq(wireclient_result(r.c, wireclient_load(r.c, 0, image)), 0);
@@ -565,7 +570,7 @@ Test(replay, a_module_that_was_being_loaded) {
     succession_end(&r);
 }
 
-/* ---- what the device cannot have again ------------------------------------------------------- */
+/* ---- objects that the device cannot restore -------------------------------------------------- */
 
 static int refuse_place(struct dev_module *m, const struct dev_granule *where, uint32_t count,
                         char *why, size_t why_bytes) {
@@ -581,7 +586,7 @@ static int reserve_elsewhere(struct dev *dev, struct dev_windows *windows,
     return dev_soft.space_create(dev, windows, space_ops, arg, out);
 }
 
-static const char *said; /* by the device, of any space */
+static const char *said; /* the reason that the device gives, for any space */
 
 static const char *say(const struct dev_space *space) {
     (void)space;
@@ -614,7 +619,8 @@ static const char *lack(const struct succession *r) {
     return text ? text : "";
 }
 
-/* Of modules, and of who is told where their variables lie: both before that is answered. */
+/* For modules, and for clients that get the addresses of variables: the device is asked before
+ * the client gets an answer. */
 Test(replay, the_device_is_asked_when_it_may_matter) {
     struct wire_global_get g = {.module = 0, .name_bytes = 5};
     ops = dev_soft;
@@ -635,8 +641,8 @@ Test(replay, the_device_is_asked_when_it_may_matter) {
     succession_end(&r);
 }
 
-/* Half of it in the first parts, or all of it: what is there counts once, of a device that has not
- * room for it twice. */
+/* `done_bytes` of the memory are restored first, or all of it: restored memory counts once, on a
+ * device too small to hold it twice. */
 static void back_again(uint64_t done_bytes) {
     struct succession r = begin();
     uint64_t dev = r.c->windows.dev_base, host = (uintptr_t)r.c->host;

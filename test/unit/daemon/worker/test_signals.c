@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signals between clients, as records: who waits, for what, who lets him go on, and what becomes of
- * him when the other one ends first.
+ * Signals between clients, as records: a client that waits for another client's signal, its
+ * release, and the effect when the other client ends first.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static void leave(struct wireclient *c) {
     wireclient_free(c);
 }
 
-/* Signal 3 of a is signal 5 of b. */
+/* Signal 3 of client a is signal 5 of client b. */
 static void begin(void) {
     struct wire_signal_reply made;
     bench = wirebench_start(&fakedev, 4);
@@ -119,21 +119,21 @@ Test(signals, a_wait_is_for_what_was_recorded_before_it) {
     wireclient_launch(b, 2, 0, 3);
     cr_expect_str_eq(launched(), "2");
     wireclient_launch(a, 2, 0, 4);
-    record(a, 2, 3); /* another one, which it does not wait for */
+    record(a, 2, 3); /* another signal, for which it does not wait */
     cr_expect_str_eq(launched(), "4");
-    fakedev_finish(bench->worker->dev, 0); /* a's first stream */
+    fakedev_finish(bench->worker->dev, 0); /* completes a's first stream */
     cr_expect_str_eq(launched(), "3");
     cr_expect_eq(done(a, 3), 0);
 }
 
-/* Each waits for the other in turn, both ways at once. */
+/* Each client waits for the other in turn, in both directions at once. */
 Test(signals, both_record_it) {
     for (uint64_t i = 0; i < 6; i++) {
         struct wireclient *c = i % 2 ? b : a;
         await(c, 1, i % 2 ? 5 : 3);
         wireclient_launch(c, 1, 0, i);
         record(c, 1, i % 2 ? 5 : 3);
-        wirebench_run(bench); /* the other one hears of it */
+        wirebench_run(bench); /* the other client is released */
     }
     cr_expect_str_eq(launched(), "0");
     for (uint64_t i = 1; i < 6; i++) {
@@ -186,7 +186,7 @@ Test(signals, closing_it_lets_nobody_down) {
     cr_expect_str_eq(launched(), "2");
 }
 
-/* What was before the signal is not complete, and never will be. */
+/* The work before the signal is not complete, and never will be. */
 Test(signals, who_waits_for_one_that_was_killed_fails) {
     wireclient_launch(a, 1, 1, 1);
     record(a, 1, 3);

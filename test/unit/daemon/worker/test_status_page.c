@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What people are shown of operations that do not end: the oldest of a client, since when, its name
- * and its time so far, until it ends.
+ * The display of long-running operations: a client's oldest one, its start, its name and its time
+ * so far, until it ends.
  */
 #include "daemon/worker/operations/status_page.h"
 
@@ -35,7 +35,7 @@ static void end(void) {
 
 TestSuite(running, .init = begin, .fini = end);
 
-/* What is shown `ns` from now. */
+/* The displayed operation `ns` from now. */
 static const struct wire_running *shown_after(uint64_t ns) {
     const struct wire_running *r = &client->com->running;
 
@@ -53,7 +53,7 @@ static uint64_t busy(void) {
 
 #define S 1000000000ull
 
-/* Another one where it has become old on its way to the device and back. */
+/* A young operation is displayed only if it becomes old between two updates. */
 Test(running, what_is_young_is_not_shown) {
     for (uint64_t before = 0;; before = atom_load_relaxed(&client->com->running.seq)) {
         uint64_t begun = fdutil_now_ns();
@@ -87,10 +87,10 @@ Test(running, a_kernel_has_its_name_and_its_time) {
     cr_assert_eq(busy(), 1000, "and its time is what the device says");
 }
 
-/* The one behind it began when it ended, not when it was submitted. The device's clock stands for
- * that: it goes by what operations take. */
+/* An operation starts when the one before it ended, not when it was submitted. The device's
+ * clock, which advances by the operations' times, determines that. */
 Test(running, the_next_one_of_the_stream_is_as_old_as_the_end_of_the_one_before) {
-    uint64_t end_ns = fdutil_now_ns() + 600 * S; /* it is there before that */
+    uint64_t end_ns = fdutil_now_ns() + 600 * S; /* it was submitted before that time */
 
     fakedev_cost(bench->worker->dev, &(struct fakedev_cost){.ns = end_ns});
     wireclient_launch(client, 1, 0, 1);
@@ -103,7 +103,8 @@ Test(running, the_next_one_of_the_stream_is_as_old_as_the_end_of_the_one_before)
     cr_assert_geq(r->since_ns, end_ns);
 }
 
-/* Of three streams; another one's is shown when it has ended, with its own age. */
+/* Three streams: another stream's operation is displayed when the first has ended, with its own
+ * age. */
 Test(running, the_oldest_is_shown) {
     uint64_t first;
 
@@ -121,7 +122,7 @@ Test(running, the_oldest_is_shown) {
     cr_assert_gt(r->since_ns, first);
 }
 
-/* One that is not shown ends: the other stays as it is. */
+/* An operation that is not displayed ends: the displayed one stays. */
 Test(running, others_that_end_do_not_disturb_it) {
     wireclient_launch(client, 1, 0, 1);
     wirebench_run(bench);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Order: within a stream, across streams by waits, and CUDA's legacy default stream. First as short
- * stories, then as random programs against a model that says, for every moment, exactly which
- * operations must have started.
+ * scenarios, then as random programs compared with a model that gives, for every moment, exactly
+ * the operations that must have started.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -66,8 +66,8 @@ Test(stream, one_stream_is_handed_over_in_order_without_waiting) {
     end(&w);
 }
 
-/* Whatever came first to the worker's notice: complete or not, in which stream, behind a mark or
- * not. */
+/* The order in which the worker learns of operations does not matter: complete or not, in any
+ * stream, with or without a mark before them. */
 Test(stream, a_deterministic_device_has_one_at_a_time_in_the_client_s_order) {
     struct world w = begin_as(0, true);
     for (uint32_t s = 1; s <= 3; s++)
@@ -130,8 +130,8 @@ static void copy(struct world *w, uint32_t stream) {
     wireclient_copy(w->c, stream, host, host + 4096, 64);
 }
 
-/* Where that costs something: what is on the device, what is not yet, and of the legacy stream all
- * that it waits for. Of nothing else. */
+/* On devices where end times cost something: requests them for operations on the device, for
+ * later ones, and in the legacy stream for all that it waits for; for no others. */
 Test(stream, an_event_asks_when_what_is_before_it_ends) {
     struct world w = begin(0);
     w.b->worker->info.coarse = true;
@@ -171,10 +171,10 @@ Test(stream, the_legacy_stream_waits_for_blocking_streams_and_they_for_it) {
     wireclient_create_stream(w.c, 2, 0);
     wireclient_create_stream(w.c, 3, WIRE_STREAM_NONBLOCKING);
     wireclient_launch(w.c, 1, 0, 1);
-    wireclient_launch(w.c, 0, 0, 2); /* behind 1 */
-    wireclient_launch(w.c, 2, 0, 3); /* behind 2 */
-    wireclient_launch(w.c, 3, 0, 4); /* of its own */
-    wireclient_launch(w.c, 0, 0, 5); /* behind 3 */
+    wireclient_launch(w.c, 0, 0, 2); /* waits for operation 1 */
+    wireclient_launch(w.c, 2, 0, 3); /* waits for operation 2 */
+    wireclient_launch(w.c, 3, 0, 4); /* independent */
+    wireclient_launch(w.c, 0, 0, 5); /* waits for operation 3 */
     cr_expect_str_eq(launched(&w), "1 4");
     fakedev_finish_all(w.dev);
     cr_expect_str_eq(launched(&w), "2");
@@ -271,7 +271,7 @@ struct model_op {
     enum kind kind;
     uint32_t stream, on;
     uint64_t seq, on_seq;
-    bool started, done; /* launches and host functions: told by the device and the client */
+    bool started, done; /* launches and host functions: as the device and the client report them */
 };
 
 struct model {
@@ -290,7 +290,8 @@ static bool blocking(uint32_t stream) {
     return stream >= 1 && stream <= 3;
 }
 
-/* Whether operation `i` may start, by the definition: a look at everything sent before it. */
+/* Returns whether operation `i` may start, by the definition: checks all operations submitted
+ * before it. */
 static bool may_start(const struct model *m, uint32_t i) {
     const struct model_op *op = &m->ops[i];
     for (uint32_t j = 0; j < i; j++) {
@@ -312,7 +313,7 @@ static bool may_start(const struct model *m, uint32_t i) {
     return true;
 }
 
-/* Everything before it in its stream is complete. */
+/* True if everything before it in its stream is complete. */
 static bool is_first(const struct model *m, uint32_t i) {
     for (uint32_t j = 0; j < i; j++)
         if (m->ops[j].kind != FENCE && m->ops[j].stream == m->ops[i].stream && !m->ops[j].done)
@@ -320,7 +321,7 @@ static bool is_first(const struct model *m, uint32_t i) {
     return true;
 }
 
-/* Brings the model to where a worker that neither waits too long nor runs ahead must be. */
+/* Advances the model to the state of a worker that neither waits too long nor runs ahead. */
 static void settle(struct model *m) {
     for (uint32_t i = 0; i < m->count; i++) {
         struct model_op *op = &m->ops[i];
@@ -354,7 +355,7 @@ static void send_random(struct world *w, struct model *m, uint64_t *seed) {
     m->count++;
 }
 
-/* What the worker did and what the model says must have been done are the same. */
+/* Compares the worker's actions with the model's. */
 static void compare(struct world *w, const struct model *m, uint32_t host_base) {
     bool started[OPS] = {0};
     for (uint32_t i = 0; i < fakedev_launches(w->dev); i++)
@@ -400,7 +401,7 @@ static void episode(struct world *w, uint64_t *seed) {
             more = complete_random(w, &m, seed, host_base) || m.count < total;
         still = more ? 0 : still + 1;
         if (more && rnd(seed, 4)) continue;
-        /* Fences and host functions may let others start that let others start. */
+        /* Fences and host functions may release operations that release further ones. */
         for (int i = 0; i < OPS; i++)
             settle(&m);
         wirebench_run(w->b);
@@ -421,7 +422,7 @@ Test(stream, random_programs_start_exactly_what_the_model_says, .timeout = 60) {
     end(&w);
 }
 
-/* Whoever has the number next begins with all of the device. */
+/* The next stream with this number starts with the whole device. */
 Test(stream, a_share_of_the_device_is_the_streams_own) {
     struct world w = begin(0);
     struct wire_stream_share half = {.sms = 8};
@@ -472,7 +473,7 @@ Test(stream, a_share_of_no_stream_is_no_clients) {
     end(&w);
 }
 
-/* Also one that is opened meanwhile. */
+/* Includes a stream that is opened meanwhile. */
 Test(stream, all_streams_of_a_job_stand_still) {
     struct world w = begin(0);
     struct stream_set *streams = &client_find(w.b->worker, w.c->job_id)->streams;
@@ -492,8 +493,8 @@ Test(stream, all_streams_of_a_job_stand_still) {
     end(&w);
 }
 
-/* What the scheduler leaves a job, and what its program asked for one stream: the less of the two
- * holds, also for a stream that is opened later. */
+/* A job's share by the scheduler, and a stream's share by the program: the smaller one holds,
+ * also for a stream that is opened later. */
 Test(stream, a_jobs_share_holds_for_all_its_streams) {
     struct world w = begin(0);
     struct wire_stream_share two = {.sms = 2};

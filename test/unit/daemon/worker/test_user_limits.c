@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the jobs of one user have together, and each job's part of it.
+ * The shared state of one user's jobs, and each job's part of it.
  */
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs of several users on one worker: they never share a lane unless the configuration says so,
- * and then each finds zeros where another left something. On a device that moves real bytes.
+ * Jobs of several users on one worker: they share a lane only if the configuration allows it, and
+ * then a user never sees another user's data. Runs on a device that moves real bytes.
  */
 #include <criterion/criterion.h>
 #include <stdint.h>
@@ -54,9 +54,9 @@ static void leave(struct wireclient *c) {
     wireclient_free(c);
 }
 
-/* 0: none. */
+/* The job's lane; 0: none. */
 static uint64_t lane_of(const struct wireclient *c) {
-    usleep(12000); /* the board is brought up to date now and then */
+    usleep(12000); /* the board is updated only now and then */
     wireclient_ping((struct wireclient *)c);
     wirebench_run(bench);
     return atom_load_relaxed(&c->com->stats.lane);
@@ -98,14 +98,14 @@ static void back(struct wireclient *c, uint64_t offset, uint64_t bytes) {
     cr_assert_eq(wireclient_result(c, wireclient_mem(c, WIRE_MEM_BACK, offset, bytes)), 0);
 }
 
-/* Lets time pass until its stream is complete, and the boundary behind it is passed. */
+/* Lets time pass until the client's stream is complete and the boundary after it is passed. */
 static void finish(struct wireclient *c) {
     cr_assert(PATIENCE_UNTIL((wirebench_run(bench), wireclient_done(c, 0) == c->seq[0] &&
                                                         !bench->worker->boundaries.early)),
               "job %u hangs", c->job_id);
 }
 
-/* Fills so many pages of its ephemeral window with the byte, in an iteration of its own. */
+/* Fills this many pages of the client's ephemeral window with the byte, in a separate iteration. */
 static void fill(struct wireclient *c, uint64_t pages, unsigned char byte) {
     memset(c->host, byte, PAGE);
     wireclient_launch(c, 0, 0, byte);
@@ -116,7 +116,7 @@ static void fill(struct wireclient *c, uint64_t pages, unsigned char byte) {
     cr_assert_eq(wireclient_fault(c), 0, "%s", c->com->fault.text);
 }
 
-/* The byte that all of its page holds, -1: several. */
+/* The byte that fills the whole page; -1: there are several. */
 static int look(struct wireclient *c, uint64_t page) {
     const unsigned char *at = (unsigned char *)c->host + 4 * MIB;
     wireclient_copy(c, 0, c->windows.host_base + 4 * MIB, c->windows.dev_base + E0 + page * PAGE,
@@ -183,7 +183,8 @@ Test(users, but_where_that_is_asked_for) {
     end();
 }
 
-/* Its word was too small: what it asks for while it has the turn is cleared at once. */
+/* The reservation was too small: memory that the job asks for during its turn is cleared at
+ * once. */
 Test(users, what_a_job_grows_into_is_cleared) {
     begin(&sharing);
     struct wireclient *a = join_backed(ALICE, 5), *b = join_backed(BOB, 1);
@@ -200,7 +201,8 @@ Test(users, what_a_job_grows_into_is_cleared) {
     end();
 }
 
-/* Within its reservation all is clear when it begins, so that backing clears nothing. */
+/* Memory within the reservation is cleared before the turn begins, so that backing clears
+ * nothing. */
 Test(users, what_a_job_said_it_needs_is_cleared_before_it_runs) {
     begin(&sharing);
     struct wireclient *a = join_backed(ALICE, 5), *b = join(BOB, 5 * PAGE);
@@ -216,11 +218,11 @@ Test(users, what_a_job_said_it_needs_is_cleared_before_it_runs) {
     end();
 }
 
-/* ---- in steps -------------------------------------------------------------------------------- */
+/* ---- clearing in steps ----------------------------------------------------------------------- */
 
-#define MANY 30ull /* of the 32 pages that a window has */
+#define MANY 30ull /* pages to clear; a window has 32 */
 
-/* Two lanes: the one that is cleared, and that of a bystander. */
+/* Two lanes: the one being cleared, and a bystander's. */
 static void begin_two_lanes(void) {
     struct worker_config c = sharing;
     c.ops = &fakedev;
@@ -287,7 +289,7 @@ Test(users, a_worker_that_sleeps_does_not_forget_what_is_to_be_cleared) {
     struct wireclient *a = join_backed(ALICE, MANY), *b = join_backed(BOB, MANY);
     fill(a, MANY, 0xa1);
     wirebench_thread(bench);
-    usleep(20000); /* past all spinning */
+    usleep(20000); /* longer than any spinning */
     cr_expect_eq(look(b, MANY - 1), 0);
     leave(a);
     leave(b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Variables of modules that are saved, and brought back to modules that an other process places
- * where they were.
+ * Variables of modules that are saved, and restored to modules that another process places at the
+ * same addresses.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ static const char managed[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                               ".visible .global .attribute(.managed) .align 8 .u64 value = 9;\n";
 
 static const struct dev_space_ops no_ops;
-static struct dev_ops ops; /* the software GPU's */
+static struct dev_ops ops; /* the software GPU's operations */
 static struct dev_recovery_ops recovery;
 static struct dev_spares_ops spares;
 static struct dev *dev;
@@ -90,7 +90,7 @@ static void teardown(void) {
 
 TestSuite(variables, .init = setup, .fini = teardown);
 
-/* What was there is another process's: nothing of it is given back, or counts as lost. */
+/* The device belongs to another process: none of its objects is freed here, or counts as leaked. */
 static void bury(void *what) {
     static void *volatile graves[64];
     static uint32_t count;
@@ -161,7 +161,7 @@ Test(variables, of_all_modules_are_brought_back) {
     load(2, none);
     *var(first, "value") = 70;
     *var(second, "value") = 80;
-    var(second, "more")[600000] = 81; /* in the last of its granules */
+    var(second, "more")[600000] = 81; /* in the last granule of the variable */
     for (uint32_t i = 0; i < 2; i++)
         count[i] = ops.recovery->module_where((i ? second : first)->dev, where[i], MOST);
     cr_assert(count[0] == 1 && count[1] == 3);
@@ -183,7 +183,7 @@ Test(variables, of_all_modules_are_brought_back) {
     cr_expect_eq(variables_load(&variables, &ops, dev, &point, load(4, none)), 0);
 }
 
-/* The same spares, for modules that are others. */
+/* The same spare chunks, for other modules. */
 Test(variables, the_next_save_counts) {
     struct dev_granule where[MOST];
     struct module *first = load(0, large), *second = load(1, small);
@@ -224,7 +224,7 @@ Test(variables, managed_ones_are_the_hosts) {
     cr_expect_eq(variables_list(&objects, &ops, &point), -EADDRNOTAVAIL);
 }
 
-static uint32_t many; /* of each module */
+static uint32_t many; /* number of variables of each module */
 
 static uint32_t where_many(const struct dev_module *m, struct dev_granule *out, uint32_t cap) {
     (void)m;
@@ -259,7 +259,7 @@ Test(variables, where_none_can_be_written_there_is_nothing_to_do) {
     cr_expect_eq(*var(m, "value"), 42);
 }
 
-/* Of a header that nobody wrote. */
+/* A header with arbitrary contents. */
 Test(variables, what_cannot_be_adopted_is_refused_as_a_whole) {
     load(0, large);
     save(8);
@@ -282,13 +282,13 @@ Test(variables, what_cannot_be_adopted_is_refused_as_a_whole) {
     cr_expect_null(variables.spares[0]);
 }
 
-static uint32_t left; /* spares that there still are */
+static uint32_t left; /* number of spare chunks left */
 
 static void *make_few(struct dev *d) {
     return left && left-- ? dev_soft.spares->spare_make(d) : NULL;
 }
 
-/* A chunk that nobody has is not read, whatever the header says. */
+/* A chunk without an owner is not read, whatever the header says. */
 Test(variables, saving_may_fail) {
     uint32_t at = 0;
     load(0, large);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams that wait for a value: who lets them go on, what they hold up meanwhile, and what becomes
- * of those for whom it never comes.
+ * Streams that wait for a value: the writers that release them, the work that they block meanwhile,
+ * and streams whose value never comes.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "test/lib/worker/wireclient.h"
 
 #define PAGE FAKEDEV_GRANULARITY
-#define CELL 4096u /* of the host window: where images are not */
+#define CELL 4096u /* offset in the host window, outside the images */
 
 static struct wirebench *bench;
 static struct wireclient *a, *b;
@@ -81,14 +81,14 @@ static const char *launched(void) {
     return wirebench_launched(bench);
 }
 
-/* Nobody said anything: it is found by looking. */
+/* No call reports the value: the worker finds it by polling. */
 static void until_done(struct wireclient *c, uint32_t stream) {
     uint64_t last = c->seq[stream];
     bool done = PATIENCE_UNTIL((wirebench_run(bench), wireclient_done(c, stream) == last));
     cr_assert(done, "the value is not seen");
 }
 
-/* ---- what it is for -------------------------------------------------------------------------- */
+/* ---- main use -------------------------------------------------------------------------------- */
 
 static bool met(uint32_t bytes, uint32_t compare, uint64_t value, uint64_t cell) {
     struct op op = {.value = {.value = value, .bytes = bytes, .compare = compare}};
@@ -112,7 +112,7 @@ Test(watch_met, equal_common_and_missing_bits) {
     cr_expect(met(8, WIRE_VALUE_NOR, 0xffff0000, 0xffff), "of eight there are more");
 }
 
-/* ---- who lets it go on ----------------------------------------------------------------------- */
+/* ---- writers that release it ----------------------------------------------------------------- */
 
 Test(watch, the_host_writes_and_says_nothing) {
     await(a, 1, host(a, 0), 3);
@@ -147,7 +147,7 @@ Test(watch, another_stream_writes_or_copies) {
     cr_expect_str_eq(launched(), "2");
 }
 
-/* However rarely it is looked for by then. */
+/* However rarely the worker polls by then. */
 Test(watch, what_is_completed_is_a_reason_to_look) {
     await(a, 1, device(a, 64), 3);
     wireclient_launch(a, 1, 0, 1);
@@ -169,7 +169,7 @@ Test(watch, eight_bytes) {
     cr_expect_str_eq(launched(), "1");
 }
 
-/* What is before it in its stream may write the cell. */
+/* Earlier work of the same stream may write the cell. */
 Test(watch, it_begins_when_all_before_it_is_complete) {
     fakedev_hold(bench->worker->dev, true);
     poke(a, 0, 3);
@@ -186,7 +186,7 @@ Test(watch, it_begins_when_all_before_it_is_complete) {
     cr_expect_str_eq(launched(), "2");
 }
 
-/* Pages that both show. */
+/* Through pages that both clients map. */
 Test(watch, another_job_writes_to_memory_that_both_have) {
     struct wire_segment s = {.addr = device(a, 0), .bytes = PAGE}, o = {.segment = 1};
     uint64_t ticket = wireclient_send(a, WIRE_MEM_SHARE, 0, true, &s, sizeof(s), NULL, 0);
@@ -217,7 +217,7 @@ Test(watch, more_than_are_looked_at_at_once) {
         until_done(a, s);
 }
 
-/* ---- for ever -------------------------------------------------------------------------------- */
+/* ---- waits that never end -------------------------------------------------------------------- */
 
 Test(watch, who_waits_for_ever_hangs_alone_and_can_be_ended) {
     struct wireclient *c = join();
@@ -245,7 +245,7 @@ Test(watch, who_dies_is_not_looked_for) {
     cr_expect_eq(value_wait_next_ns(bench->worker), UINT64_MAX);
 }
 
-/* The record that lets it go on is behind the end of the iteration. */
+/* The record that releases the stream comes after the end of the iteration. */
 Test(watch, a_boundary_is_not_waited_for_by_what_waits) {
     for (int i = 0; i < 3; i++) {
         wireclient_say(a, WIRE_ITERATION);
@@ -256,7 +256,7 @@ Test(watch, a_boundary_is_not_waited_for_by_what_waits) {
     until_done(a, 1);
 }
 
-/* ---- what is no cell of it ------------------------------------------------------------------- */
+/* ---- invalid addresses ----------------------------------------------------------------------- */
 
 Test(watch, memory_that_is_not_backed_is_a_fault) {
     await(a, 1, device(a, 32 * PAGE), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which blocks outlive an iteration: short stories, then a random life against a model that keeps
- * every block with a plain history, then what no honest client says.
+ * Blocks that outlive an iteration: short scenarios, then random calls compared with a model that
+ * stores each block's history, then calls that no correct client makes.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 static char why[128];
 
-/* What lifetime_settle asked about: block numbers (address / 4096), in order. */
+/* Blocks about which lifetime_settle asked: numbers (address / 4096), in order. */
 struct asked {
     uint64_t numbers[512];
     uint32_t count;
@@ -43,7 +43,7 @@ static int drop(struct lifetime *l, uint64_t number) {
     return lifetime_drop(l, BASE + number * 4096, 4096, why, sizeof(why));
 }
 
-/* The survivors as text, ascending, and how many are so for the first time. */
+/* The survivors as text, ascending; *first: how many survive for the first time. */
 static const char *settle(struct lifetime *l, bool yes, uint64_t *first) {
     static char text[256];
     struct asked a = {.yes = yes};
@@ -68,7 +68,7 @@ Test(lifetime, what_a_launch_can_have_filled_survives) {
     use(&l, 2);
     lifetime_launch(&l);
     drop(&l, 2);
-    use(&l, 3); /* after the last launch: nothing is in it */
+    use(&l, 3); /* after the last launch: the launches cannot use it */
     lifetime_mark(&l);
     use(&l, 4);
     cr_expect_str_eq(settle(&l, true, &first), "1");
@@ -87,14 +87,14 @@ Test(lifetime, a_copy_fills_a_block_too) {
     lifetime_init(&l, BASE, SIZE, 7);
     for (uint64_t i = 1; i <= 6; i++)
         use(&l, i);
-    lifetime_written(&l, BASE + 4096 + 100, 8);   /* within 1 */
-    lifetime_written(&l, BASE + 3 * 4096, 4096);  /* all of 3 */
-    lifetime_written(&l, BASE + 5 * 4096 - 1, 2); /* the end of 4, the beginning of 5 */
-    lifetime_written(&l, BASE + 7 * 4096, 4096);  /* nothing there */
+    lifetime_written(&l, BASE + 4096 + 100, 8);   /* within block 1 */
+    lifetime_written(&l, BASE + 3 * 4096, 4096);  /* all of block 3 */
+    lifetime_written(&l, BASE + 5 * 4096 - 1, 2); /* the end of block 4 and the start of 5 */
+    lifetime_written(&l, BASE + 7 * 4096, 4096);  /* no block there */
     lifetime_written(&l, BASE - 4096, 4096);      /* another window */
-    lifetime_written(&l, BASE + 3 * 4096, 4096);  /* again */
+    lifetime_written(&l, BASE + 3 * 4096, 4096);  /* a second time */
     lifetime_mark(&l);
-    lifetime_written(&l, BASE + 2 * 4096, 4096); /* of the next iteration */
+    lifetime_written(&l, BASE + 2 * 4096, 4096); /* belongs to the next iteration */
     cr_expect_str_eq(settle(&l, true, NULL), "1 3 4 5");
     lifetime_mark(&l);
     cr_expect_str_eq(settle(&l, true, NULL), "2");
@@ -109,9 +109,9 @@ Test(lifetime, a_survivor_that_the_next_iteration_frees_is_still_one) {
     lifetime_launch(&l);
     use(&l, 3);
     lifetime_mark(&l);
-    drop(&l, 1); /* read ahead: what came before it may read the block */
+    drop(&l, 1); /* read ahead: earlier operations may still read the block */
     drop(&l, 3);
-    use(&l, 1); /* the same address, another block */
+    use(&l, 1); /* the same address, but a new block */
     lifetime_launch(&l);
     cr_expect_str_eq(settle(&l, false, NULL), "1 2");
     lifetime_mark(&l);
@@ -139,7 +139,7 @@ Test(lifetime, what_could_not_be_kept_counts_once) {
     lifetime_finish(&l);
 }
 
-/* ---- a random life --------------------------------------------------------------------------- */
+/* ---- random calls ---------------------------------------------------------------------------- */
 
 enum { BLOCKS = 40, STEPS = 200000 };
 
@@ -169,8 +169,8 @@ static void model_settle(struct lifetime *l, struct model *m, bool marked, bool 
     }
 }
 
-/* A block's number is used again only when nothing of its former life is left, so that the model
- * can tell the lives apart. */
+/* A block's number is reused only when nothing of its earlier use is left, so that the model can
+ * tell the uses apart. */
 static void model_step(struct lifetime *l, struct model *m, bool *marked) {
     uint32_t i = rnd(BLOCKS), pick = rnd(100);
     if (pick < 40 && !m[i].alive && !m[i].surviving) {
@@ -239,7 +239,7 @@ Test(lifetime, what_cannot_be_is_refused) {
     lifetime_finish(&l);
 }
 
-/* Beyond what is told apart, everything survives; memory stays bounded. */
+/* Beyond the limit of tracked blocks, everything survives; memory stays bounded. */
 Test(lifetime, a_crowd_is_kept_as_a_whole) {
     struct lifetime l;
     lifetime_init(&l, BASE, SIZE, 7);

@@ -360,7 +360,7 @@ static const struct {
     {SHFL("@!%p3 exit; add.u32 %r4, %r1, 9;", "shfl.sync.idx.b32 %r3|%p1, %r2, %r4, 31, 0xff"), 9,
      0, 8, 8},
     {SHFL("@!%p3 exit;", "shfl.sync.up.b32 %r3|%p1, %r2, 1, 0, 0xff"), UINT32_MAX, 1, 8, 8},
-    /* Those lanes have not exited, but are elsewhere. */
+    /* The absent lanes have not exited; they are elsewhere. */
     {SHFL("mov.pred %p1, 0; selp.u32 %r3, 3, 0, %p3;",
           "@%p3 shfl.sync.down.b32 %r3|%p1, %r2, 7, 31, 0xff"),
      7, 0, 8, 8},
