@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments of a command: which are words, which are options, and where an option's value is.
+ * A command's arguments: which are words, which are options, and the values of options.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

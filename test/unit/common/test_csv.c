@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of comma-separated values: the fields, the ends of rows, and what is refused.
+ * Rows of comma-separated values: the fields, the ends of rows, and rejected input.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

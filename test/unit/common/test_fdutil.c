@@ -207,7 +207,7 @@ static rlim_t allowed_bytes(int pid) {
     return limit.rlim_cur;
 }
 
-/* Shared memory is a file to the kernel, and the kernel limits its size as such. */
+/* The kernel treats shared memory as a file, so its limit of file sizes applies. */
 Test(fdutil, shared_memory_may_be_larger_than_files) {
     allow_bytes(4096, 1 << 20);
     fdutil_raise_limits();
@@ -262,7 +262,7 @@ Test(fdutil, clock_never_goes_back) {
     }
 }
 
-/* The other end can only close, and that is detected. */
+/* The other end can only close its socket, and that is detected. */
 Test(fdutil, an_end_of_a_pair_says_no_more_than_that_the_other_is_gone) {
     int sv[2], other[2];
     pair(sv);

@@ -68,7 +68,7 @@ static uint64_t count(const char *part) {
     return n;
 }
 
-/* Returns the number behind the last occurrence of `word`. */
+/* Returns the number after the last occurrence of `word`. */
 static uint64_t number_after(const char *word) {
     const char *found = NULL;
 
@@ -128,8 +128,8 @@ Test(log_background, one_a_second_of_each_kind) {
     cr_assert_eq(count("event=other\n"), 1, "another kind");
 }
 
-/* Each of the most jobs that there can be has its record in the log; a record that repeats has not.
- */
+/* With the maximum number of jobs, each job's record is written; repetitions of a record are
+ * not. */
 Test(log_background, a_burst_is_written_whole_and_what_goes_on_is_not) {
     begin();
     for (int i = 0; i < 3000; i++)
@@ -147,7 +147,8 @@ Test(log_background, the_next_one_says_how_many_were_left_out) {
         if (i == 58) usleep(1100000);
     }
     read_until("event=refused pid=59");
-    read_until("suppressed"); /* by the next record or, if that is late, by the thread before it */
+    /* reported by the next record or, if that comes late, by the thread before it */
+    read_until("suppressed");
     cr_assert_eq(number_after(" suppressed=") + number_after("event=suppressed records="), 58);
     cr_assert_eq(count("event=refused pid=0\n") + count("event=refused pid=59"), 2);
     cr_assert_eq(count("event=refused pid=1"), 0);
@@ -178,7 +179,7 @@ Test(log_background, the_end_does_not_wait_for_a_stopped_reader) {
     log_finish();
 }
 
-/* Logs three records, the second of which is left out unless the test is late; all are read. */
+/* Logs three records, the second of which is suppressed unless the test is late; all are read. */
 static void log_long_ones(int round) {
     static char big[5000];
     char end[32];
@@ -220,7 +221,7 @@ Test(log_background, records_of_threads_are_whole) {
     cr_assert_eq(count("Z info x thread="), 800);
 }
 
-/* ---- the limit alone ------------------------------------------------------------------------- */
+/* ---- the rate limit by itself ---------------------------------------------------------------- */
 
 static uint64_t said;
 static int say_calls;

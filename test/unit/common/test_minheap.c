@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heap against a model that searches all numbers: both have the same first number after every
- * step, and every number knows its place.
+ * The heap compared with a model that searches all numbers: both have the same first number after
+ * every step, and the stored position of every number is right.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

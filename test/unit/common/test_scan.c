@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The first wrong word ends the scan for good.
+ * After the first invalid word the scan reads no more.
  */
 #include "common/text/scan.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A map from hashes to slots against a plain array with the same contents.
+ * A map from hashes to slots compared with a plain array with the same contents.
  */
 #include <criterion/criterion.h>
 #include <stdbool.h>
@@ -76,8 +76,8 @@ Test(slotmap, a_hash_depends_on_seed_order_and_number) {
     cr_assert_neq(slotmap_hash(a, 2, 9), slotmap_hash(a, 3, 9));
 }
 
-/* Addresses are multiples of some number, which a client can choose: under no seed do they cluster.
- * At half full a run of 64 is far beyond chance. */
+/* Addresses are multiples of some number, which a client can choose: they cluster under no seed.
+ * At half full, a run of 64 is far beyond chance. */
 Test(slotmap, multiples_do_not_crowd) {
     enum { KEYS = 2048, SEEDS = 32, LONGEST = 64 };
 

@@ -43,11 +43,11 @@ static void cleans(const char *from, const char *to) {
 Test(utf8, what_is_none_is_replaced_byte_by_byte) {
     cleans("", "");
     cleans("plain \xe2\x82\xac", "plain \xe2\x82\xac");
-    cleans("\xc0\xaf", "??");           /* longer than needed */
-    cleans("\xe0\x80\xaf", "???");      /* longer than needed, too */
+    cleans("\xc0\xaf", "??");           /* overlong encoding */
+    cleans("\xe0\x80\xaf", "???");      /* overlong encoding, too */
     cleans("\xed\xa0\x80", "???");      /* a surrogate */
     cleans("\xf4\x90\x80\x80", "????"); /* above U+10FFFF */
-    cleans("\xe2\x82", "??");           /* the end is missing */
+    cleans("\xe2\x82", "??");           /* incomplete */
     cleans("\xe2\x82z", "??z");
     cleans("\xffok\x80", "?ok?");
     cleans("a\nb\x7f\xc2\x85", "a?b???");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A full list takes no more words, and reports that for good.
+ * A full list accepts no more words, and keeps reporting that.
  */
 #include "common/text/word_list.h"
 
