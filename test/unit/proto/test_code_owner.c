@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels as frameworks name them, in files as they are installed, and the remedies that their
+ * The owner of a kernel, from frameworks' kernel names and installed files, and the remedies that
  * users are told.
  */
 #include "proto/cuda/code_owner.h"

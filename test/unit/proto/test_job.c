@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Options of a job, from the words that users write to the limits that the daemon enforces; units;
- * and the words for reasons.
+ * and the texts of reasons.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -234,7 +234,7 @@ Test(job, the_daemon_believes_nothing) {
                    "the group's name is not 1 to 31 printable characters");
     memset(j.group, 'x', sizeof(j.group));
     expect_refused(&j, "the group's name is not 1 to 31 printable characters");
-    memcpy(j.group, "ab\0cd", 6); /* bytes behind the NUL are ignored */
+    memcpy(j.group, "ab\0cd", 6); /* bytes after the NUL are ignored */
     memset(j.group + 6, 0, sizeof(j.group) - 6);
     cr_assert_eq(job_check(&j, why), 0);
     cr_assert_arr_eq(j.group, "ab\0\0\0\0", 6);

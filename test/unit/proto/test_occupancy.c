@@ -64,21 +64,26 @@ Test(occupancy, multiprocessors_of_a_grid) {
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-/* Technical specifications per compute capability, from the CUDA C++ Programming Guide, and how
- * many blocks of some kernels fit, computed by hand. */
+/* Technical specifications per compute capability, from the CUDA C++ Programming Guide, and the
+ * number of blocks of some kernels that fit, computed by hand. */
 static const struct {
     uint32_t capability, threads, blocks, shared_kib, reserved_kib, optin_kib;
-    /* blocks of 256 threads with 32 registers; of 32 threads with 16; of 128 threads with 40
-     * registers and 129 bytes of shared memory less than 16 KiB */
+    /* blocks of 256 threads with 32 registers; blocks of 32 threads with 16 registers; blocks of
+     * 128 threads with 40 registers and 129 bytes less than 16 KiB of shared memory */
     uint32_t plain, small, shared;
 } devices[] = {
-    {75, 1024, 16, 64, 0, 64, 4, 16, 4},   /* 16,384 bytes a block, in units of 256 */
-    {80, 2048, 32, 164, 1, 163, 8, 32, 9}, /* 17,280 with the system's, in units of 128 */
-    {86, 1536, 16, 100, 1, 99, 6, 16, 5},    {87, 1536, 16, 164, 1, 163, 6, 16, 9},
-    {89, 1536, 24, 100, 1, 99, 6, 24, 5},    {90, 2048, 32, 228, 1, 227, 8, 32, 12},
-    {100, 2048, 32, 228, 1, 227, 8, 32, 12}, {103, 2048, 32, 228, 1, 227, 8, 32, 12},
-    {110, 1536, 24, 228, 1, 227, 6, 24, 12}, /* 12 by threads, too */
-    {120, 1536, 24, 100, 1, 99, 6, 24, 5},   {121, 1536, 24, 100, 1, 99, 6, 24, 5},
+    {75, 1024, 16, 64, 0, 64, 4, 16, 4}, /* 16,384 bytes a block, in units of 256 */
+    /* 17,280 including the system's 1 KiB, in units of 128 */
+    {80, 2048, 32, 164, 1, 163, 8, 32, 9},
+    {86, 1536, 16, 100, 1, 99, 6, 16, 5},
+    {87, 1536, 16, 164, 1, 163, 6, 16, 9},
+    {89, 1536, 24, 100, 1, 99, 6, 24, 5},
+    {90, 2048, 32, 228, 1, 227, 8, 32, 12},
+    {100, 2048, 32, 228, 1, 227, 8, 32, 12},
+    {103, 2048, 32, 228, 1, 227, 8, 32, 12},
+    {110, 1536, 24, 228, 1, 227, 6, 24, 12}, /* 12 by the limit of threads, too */
+    {120, 1536, 24, 100, 1, 99, 6, 24, 5},
+    {121, 1536, 24, 100, 1, 99, 6, 24, 5},
 };
 #define DEVICES (sizeof(devices) / sizeof(devices[0]))
 #define SOME_SHARED ((16u << 10) - 129)

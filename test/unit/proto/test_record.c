@@ -329,7 +329,7 @@ Test(record, textures) {
     REFUSED(WIRE_TEXTURE, texture.depth, UINT32_MAX);
     REFUSED(WIRE_TEXTURE, texture.pitch, 1600);
     REFUSED(WIRE_TEXTURE, texture.levels, 0);
-    REFUSED(WIRE_TEXTURE, texture.levels, 6); /* 100 pixels have 7 levels */
+    REFUSED(WIRE_TEXTURE, texture.levels, 6); /* a texture of 100 pixels has 7 levels */
     REFUSED(WIRE_TEXTURE, texture.first_level, 255);
     REFUSED(WIRE_TEXTURE, texture.layers, 3);
     REFUSED(WIRE_TEXTURE, texture.layers, 0);
@@ -405,7 +405,7 @@ Test(record, arrays) {
     REFUSED(WIRE_ARRAY_MAKE, array.width, UINT32_MAX);
     REFUSED(WIRE_ARRAY_MAKE, array.height, UINT32_MAX);
     REFUSED(WIRE_ARRAY_MAKE, array.depth, UINT32_MAX);
-    REFUSED(WIRE_ARRAY_MAKE, array.depth, 0); /* a layered array has one layer at least */
+    REFUSED(WIRE_ARRAY_MAKE, array.depth, 0); /* a layered array has at least one layer */
     REFUSED(WIRE_ARRAY_MAKE, array.levels, 8);
     REFUSED(WIRE_ARRAY_MAKE, array.levels, UINT32_MAX);
     REFUSED(WIRE_ARRAY_MAKE, array.addr, 4096 + 256);

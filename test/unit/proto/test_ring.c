@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ring as one thread sees it: every length, the end of the memory, a full ring, credit, and a
+ * The ring used by one thread: every length, the end of the memory, a full ring, credit, and a
  * faulty producer or consumer.
  */
 #include <criterion/criterion.h>
@@ -38,7 +38,7 @@ static uint32_t slots_of(uint32_t bytes) {
     return (bytes + RING_SLOT_BODY - 1) / RING_SLOT_BODY;
 }
 
-/* Sends a record cut at `cut` and receives it. */
+/* Sends a record in two pieces, split at `cut`, and receives it. */
 static void round_trip(uint32_t bytes, uint32_t cut, uint32_t skew) {
     const unsigned char *from = sent + skew;
     cr_assert_not(ring_ready(&rx));
@@ -129,7 +129,7 @@ Test(ring, credit_comes_once_a_quarter) {
     for (uint32_t i = 1; i <= RING_SLOTS; i++) {
         ring_pop(&rx, got, sizeof(got));
         uint32_t quarter = RING_SLOTS / 4;
-        /* The credit covers the records before this one. */
+        /* The published credit covers the records before this one. */
         cr_assert_eq(atom_load_relaxed(&credit), (i - 1) / quarter * quarter);
         if (i == quarter) cr_assert_eq(ring_push(&tx, sent, 8, NULL, 0), -EAGAIN);
     }
@@ -200,7 +200,7 @@ Test(ring, writes_at_most_seven_bytes_behind_a_record) {
     }
 }
 
-/* ---- a lying producer ------------------------------------------------------------------------ */
+/* ---- a faulty producer ----------------------------------------------------------------------- */
 
 static void word(uint32_t slot, uint64_t lap, uint64_t bytes) {
     atom_store_relaxed(&mem.slots[slot].word, lap << 16 | bytes);
@@ -280,7 +280,7 @@ Test(ring, random_memory_never_crashes) {
     cr_assert(records > 500 && refused > 500 && empty > 500, "%u %u %u", records, refused, empty);
 }
 
-/* ---- a lying consumer ------------------------------------------------------------------------ */
+/* ---- a faulty consumer ----------------------------------------------------------------------- */
 
 Test(ring, impossible_credit_is_a_full_ring) {
     for (uint32_t i = 0; i < RING_SLOTS; i++)
@@ -319,7 +319,7 @@ Test(ring, doorbell_wakes_a_sleeper_once) {
 
 Test(ring, an_idle_consumer_can_give_back_all_of_the_ring) {
     static unsigned char out[RING_RECORD_MAX + 8];
-    for (int i = 0; i < 200; i++) { /* less than a quarter: no credit is published unasked */
+    for (int i = 0; i < 200; i++) { /* less than a quarter: credit is published only on request */
         cr_assert_eq(ring_push(&tx, "x", 1, NULL, 0), 0);
         cr_assert_eq(ring_pop(&rx, out, RING_RECORD_MAX), 1);
     }

@@ -272,7 +272,7 @@ Test(serve_memory, every_field) {
     free(m);
 }
 
-/* Any value of any byte is refused, or stays within its bounds. */
+/* Any value of any byte is rejected, or leaves all accesses within their bounds. */
 Test(serve_memory, every_byte) {
     static const unsigned char flips[] = {1, 0x80, 0xff, 0x3f};
     unsigned char *m = made();
@@ -390,7 +390,7 @@ Test(serve_memory, many_names) {
         t[i].data = &scalar;
         t[i].bytes = 4;
     }
-    not_made(t, 65, 2, "65 names"); /* 64 is the most for a request, so this is refused, too */
+    not_made(t, 65, 2, "65 names"); /* a request may have 64, so this is rejected, too */
     int fd = serve_memory_make(t, 64, 1, &bytes, &why);
     cr_assert_geq(fd, 0, "%s", why.text);
     struct serve_memory m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages to and from a model's program: with no memory, bytes, or a descriptor; and messages that
- * only a faulty program sends.
+ * Messages to and from a model's program: without memory, with bytes, or with a descriptor; and
+ * messages that only a faulty program sends.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -169,7 +169,7 @@ Test(serve_message, faults) {
     expect_fault(alone, -1, "garbage");
 }
 
-/* A message longer than any may be; two descriptors; no descriptor is left open. */
+/* A message above the maximum length, and one with two descriptors; no descriptor leaks. */
 Test(serve_message, what_is_too_much) {
     unsigned char *all = calloc(1, sizeof(*msg) + 1);
     const struct serve_wire_msg m = {.magic = SERVE_WIRE_MAGIC,
