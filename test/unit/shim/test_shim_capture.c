@@ -124,7 +124,7 @@ static CUresult launch_recording(CUstream s, CUlaunchAttributeID id, int at_star
     return cuLaunchKernelEx(&config, plain, NULL, NULL);
 }
 
-/* Checks the edge to another stream's work behind an event of a kernel. */
+/* Checks the edge to another stream's work after an event of a kernel. */
 static void check_port(CUlaunchAttributeID id, int at_start, bool kernel, unsigned port,
                        unsigned type) {
     CUgraphNode from[2], to[2];
@@ -149,12 +149,12 @@ Test(shim_capture, events_of_a_part_of_a_kernel_are_ports) {
     const CUlaunchAttributeID begun = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
     check_port(early, 0, true, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 1);
     check_port(early, 1, true, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER, 1);
-    check_port(early, 0, false, 0, 0); /* only kernels begin early */
+    check_port(early, 0, false, 0, 0); /* only kernels may trigger dependents early */
     check_port(begun, 0, true, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER, 0);
 }
 
-/* A stream that waits for an event of a part of the kernel and for all of it waits for all of it.
- */
+/* A stream that waits both for an event within the kernel and for the whole kernel waits for the
+ * whole kernel. */
 Test(shim_capture, of_two_edges_the_plain_one_stays) {
     CUgraphNode from[2], to[2];
     CUevent whole;
@@ -242,7 +242,7 @@ Test(shim_capture, a_stream_joins_by_an_event_and_must_come_back) {
     cr_assert_eq(cuEventQuery(event), CUDA_SUCCESS);
 }
 
-/* A helper destroys the stream that it made when it has joined it (graphMemoryNodes). */
+/* A helper destroys its stream after joining it (graphMemoryNodes). */
 Test(shim_capture, a_stream_that_was_joined_may_be_destroyed) {
     CUgraph g;
     CUstream helper;
@@ -272,7 +272,7 @@ Test(shim_capture, a_stream_that_was_joined_may_be_destroyed) {
     cr_assert_str_eq(kinds(g), "kkk");
 }
 
-/* A stream that waited, and did no work, need not be joined. */
+/* A stream that waited and has no work need not be joined. */
 Test(shim_capture, a_stream_that_did_nothing_need_not_come_back) {
     start(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
     cr_assert_eq(launch(own), CUDA_SUCCESS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Code and kernels: what is sent of an image, which queries are made about a kernel and how often,
- * and what survives the end of a context.
+ * Code and kernels: the part of an image that is sent, the queries about a kernel and their number,
+ * and the objects that survive the end of a context.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ Test(shim_code, the_code_travels_whole) {
     cr_assert_eq(m->image_bytes, 1 << 20, "with its NUL");
     cr_assert_eq(m->why, m->image + m->image_bytes);
     cr_assert_neq(m->rec.ticket, 0);
-    /* The library has the piece of the window again, and has not reused it since. */
+    /* The library has freed the piece of the window, and has not reused it since. */
     cr_assert_arr_eq((void *)(uintptr_t)m->image, code, 1 << 20);
     free(code);
 }
@@ -203,7 +203,7 @@ Test(shim_code, a_name_that_nobody_has) {
     cr_assert_eq(rig_count(), 1, "what cannot be a name is not asked for");
 }
 
-/* The worker's answer is checked, too: a launch copies memory by it. */
+/* The worker's reply is checked, too, because launches copy memory by it. */
 Test(shim_code, a_layout_that_cannot_be) {
     CUmodule module = load();
     CUfunction f;
@@ -267,7 +267,8 @@ Test(shim_code, a_library_is_sent_when_it_is_needed) {
     cr_assert(sent->op == WIRE_MODULE_LOAD && asked->op == WIRE_FUNC_GET);
 }
 
-/* A library that is loaded with all others lacks no code until a kernel is asked for. */
+/* For a library that is loaded with all others, missing code is an error only when a kernel is
+ * requested. */
 Test(shim_code, a_library_lacks_code_when_it_is_needed) {
     /* A fatbin's header, and 16 bytes. */
     static const uint32_t fatbin[] = {0xba55ed50, 16 << 16 | 1, 16, 0, 0, 0, 0, 0};

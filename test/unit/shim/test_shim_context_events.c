@@ -91,7 +91,7 @@ Test(shim_context_events, all_that_is_sent_later_waits) {
     rig_only(WIRE_STREAM_CREATE);
 }
 
-/* The second gate waits for the first, which has another event. */
+/* The second gate waits for the first, which belongs to another event. */
 Test(shim_context_events, gates_are_one_behind_the_other) {
     CUstream a = busy_stream(), b = busy_stream(), late;
     CUevent second;

@@ -125,7 +125,7 @@ Test(shim_copy, one_with_attributes_is_a_copy) {
                  "several are in none");
 }
 
-/* A box of 10 x 3 x 2 from rows of 16 in layers of 4, to memory without gaps. */
+/* A box of 10 x 3 x 2 from rows of 16 in layers of 4, copied to memory without gaps. */
 static CUDA_MEMCPY3D_BATCH_OP box_op(void) {
     return (CUDA_MEMCPY3D_BATCH_OP){
         .src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER,
@@ -202,7 +202,7 @@ Test(shim_copy, rows_keep_to_their_pitch) {
     CUDA_MEMCPY2D there = rectangle(700, 1000, 1024), home = {0};
     memset(at(device), 0x55, LARGE);
     cr_assert_eq(cuMemcpy2D_v2(&there), CUDA_SUCCESS);
-    rig_count(); /* the call returns when the rows are in staging */
+    rig_count(); /* the call returns once the rows are in staging memory */
     for (size_t y = 0; y < 1000; y++) {
         const unsigned char *row = at(device + y * 1024);
         cr_assert_arr_eq(row, pageable + y * 1024, 700, "row %zu", y);
@@ -281,7 +281,7 @@ Test(shim_copy, the_end_of_the_context_ends_a_copy) {
     cr_assert_eq(rig_count(), 2, "and sends no more");
 }
 
-/* A piece that was sent is read later: it must not be overwritten before that. */
+/* A piece that was sent is read later: it must not be overwritten before. */
 Test(shim_copy, a_piece_is_used_again_once_it_was_read) {
     rig_hold_streams(true);
     cr_assert_eq(cuMemcpyHtoDAsync_v2(device, pageable, 1000, NULL), CUDA_SUCCESS);
@@ -312,7 +312,7 @@ Test(shim_copy, a_copy_waits_for_a_piece) {
     cr_assert_eq(last->src, first->src, "it has the piece that was sent first");
 }
 
-/* ---- places that the worker sees ------------------------------------------------------------- */
+/* ---- host memory that the worker maps -------------------------------------------------------- */
 
 Test(shim_copy, pinned_memory_is_copied_in_place) {
     void *pinned;
@@ -352,7 +352,7 @@ Test(shim_copy, in_its_stream) {
     cr_assert_eq(c->rec.seq, 1);
 }
 
-/* ---- what is no copy ------------------------------------------------------------------------- */
+/* ---- invalid copies -------------------------------------------------------------------------- */
 
 Test(shim_copy, what_does_not_fit_is_not_sent) {
     CUDA_MEMCPY2D narrow = rectangle(1025, 2, 1024), wraps = rectangle(1000, 4, 1ull << 62);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activities as a profiler gets them: which records, with which contents, in which buffers. A
- * buffer with any contents is never read beyond its end.
+ * Activities as a profiler gets them: the records, their contents, and their buffers. A buffer with
+ * arbitrary contents is never read beyond its end.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -266,7 +266,7 @@ Test(shim_cupti, a_hostile_buffer_is_read_no_further_than_it_goes) {
     for (uint32_t seed = 0; seed < 20000; seed++) {
         size_t valid = seed % (BYTES + 1);
         uint8_t *buffer = malloc(valid + 1),
-                *at = NULL; /* the sanitizer's guard bytes are behind it */
+                *at = NULL; /* the sanitizer's guard bytes follow the buffer */
         uint32_t x = seed * 2654435761u + 1;
         for (size_t i = 0; i < valid; i++) {
             x = x * 1664525u + 1013904223u;

@@ -61,7 +61,7 @@ Test(shim_exit, waits_for_no_work_of_another_context, .init = begin_with_created
     exit(0);
 }
 
-/* A runtime that is loaded later registers its handler later, and retains the context once more. */
+/* A runtime that is loaded later registers its handler later, and retains the context again. */
 Test(shim_exit, waits_for_no_work_of_a_runtime_that_came_later, .init = rig_begin,
      .exit_code = RELEASED, .timeout = 60) {
     CUcontext context;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The records of executable graphs: a graph is sent once and launched by one record; changes are
- * sent, and unneeded graphs dropped. The rig's worker checks and reads graphs as the real one does.
+ * sent, and unneeded graphs are dropped. The rig's worker checks and reads graphs with the real
+ * worker's code.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -105,7 +106,7 @@ static uint32_t value_of(uint32_t n) {
     return value;
 }
 
-/* ---- said and launched ----------------------------------------------------------------------- */
+/* ---- sending and launching ------------------------------------------------------------------- */
 
 Test(shim_graph, is_said_once_and_launched_by_one_record) {
     CUgraph g = make();
@@ -121,7 +122,7 @@ Test(shim_graph, is_said_once_and_launched_by_one_record) {
         const struct wire_graph_launch *l = rig_record(0, &bytes);
         cr_assert(l->rec.op == WIRE_GRAPH_LAUNCH && l->graph == d->graph && l->lanes == 1);
         cr_assert_leq(bytes, RING_SLOT_BODY, "one slot of the ring");
-        /* The following records are the graph's. */
+        /* The following records belong to the graph. */
         cr_assert_eq(rig_count(), 1 + 3);
         cr_assert(value_of(0) == 10 && value_of(1) == 11);
         cr_assert_eq(((const struct wire_launch *)nth(WIRE_LAUNCH, 1))->rec.seq, 3u * (i + 1));
@@ -194,7 +195,7 @@ Test(shim_graph, a_full_ring_holds_a_launch_up_with_no_lock_held) {
     CUgraph g = make();
     for (int i = 0; i < 900; i++)
         add(g, NULL, 0, 1);
-    CUgraphExec e = executable(g); /* larger than the ring's half */
+    CUgraphExec e = executable(g); /* larger than half of the ring */
     for (int i = 0; i < 50; i++)
         launch(e, own);
     cr_assert_eq(cuStreamSynchronize(own), CUDA_SUCCESS);
@@ -716,8 +717,8 @@ Test(shim_graph, memory_that_is_left_is_freed_before_the_next_launch) {
     cr_assert_eq(used(), 0);
 }
 
-/* Expects that the memory is the host's: the worker is told nothing, and the graphs' device memory
- * does not grow. */
+/* Expects that the memory is host memory: the worker gets no record, and the graphs' device
+ * memory does not grow. */
 static void is_of_the_host(CUdeviceptr addr) {
     uint32_t type;
     cr_assert_eq(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addr),
@@ -935,7 +936,7 @@ Test(shim_graph, contexts_of_nodes_are_looked_at_since_there_are_some) {
 /* ---- conditions -------------------------------------------------------------------------------
  */
 
-/* Makes a conditional node with a launch of 100 + i in its i-th body, and a launch of 200 behind
+/* Makes a conditional node with a launch of 100 + i in its i-th body, and a launch of 200 after
  * it. */
 static CUgraph make_choice(CUgraphConditionalNodeType type, unsigned int bodies,
                            uint32_t **decides) {
@@ -1081,7 +1082,7 @@ Test(shim_graph, a_node_that_kernels_change_is_where_they_write_it) {
     uint32_t value;
     memcpy(&value, node->params, sizeof(value));
     cr_expect_eq(value, 5);
-    node->grid[0] = 7; /* as a kernel does it */
+    node->grid[0] = 7; /* changes it as a kernel would */
     rig_forget();
     launch(e, own);
     const struct wire_choice *c = nth(WIRE_GRAPH_CHOICE, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Green contexts: how multiprocessors are split and combined, and what the worker is told about it.
+ * Green contexts: splitting and combining multiprocessors, and the records for the worker.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static CUgreenCtx make(CUdevResource *from, unsigned int count) {
     return green;
 }
 
-/* A device that cannot be partitioned must not return a part. */
+/* A device that cannot be partitioned must not return a partition. */
 Test(shim_green, a_device_that_is_not_split_has_no_green_contexts) {
     CUdevResource part;
     CUdevResourceDesc desc;
@@ -121,7 +121,7 @@ Test(shim_green, its_streams_have_its_share) {
     cr_expect_eq(cuCtxPushCurrent_v2((CUcontext)green), CUDA_ERROR_INVALID_CONTEXT);
 }
 
-/* ---- groups of sizes of their own ------------------------------------------------------------ */
+/* ---- groups of different sizes --------------------------------------------------------------- */
 
 typedef CU_DEV_SM_RESOURCE_GROUP_PARAMS group;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory and events of several processes as the worker sees them: what is asked once, what is sent
- * before a call returns, and what is given back. The rig's worker knows every key.
+ * Memory and events of several processes as the worker sees them: requests that are made only once,
+ * records that are sent before a call returns, and freed objects. The rig's worker knows every key.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static CUipcMemHandle handle_of(CUdeviceptr at) {
     return h;
 }
 
-/* ---- lending --------------------------------------------------------------------------------- */
+/* ---- exporting ------------------------------------------------------------------------------- */
 
 Test(shim_ipc, whole_granules_are_shared) {
     CUdeviceptr large = take(2 * G + 100), small = take(1000);
@@ -281,7 +281,7 @@ static CUevent shared_event(void) {
     return e;
 }
 
-/* Another process may be told next, so the record must have been read. */
+/* The program may notify another process next, so the record must have been read. */
 Test(shim_ipc, recording_and_waiting_return_when_they_were_read) {
     CUstream stream;
     cr_assert_eq(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);

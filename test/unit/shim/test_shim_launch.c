@@ -15,7 +15,7 @@
 #include "shim/device/asker.h"
 #include "test/lib/shim/rig.h"
 
-#define BAD_SHAPE CUDA_ERROR_INVALID_VALUE /* except for a runtime */
+#define BAD_SHAPE CUDA_ERROR_INVALID_VALUE /* the CUDA runtime gets another error */
 #define LARGE_BYTES 20000u
 
 /* A byte, a pointer, a word and a struct of 12 bytes, as a compiler lays them out. */
@@ -69,7 +69,7 @@ static CUresult shaped(CUfunction f, unsigned int grid[3], unsigned int block[3]
                           NULL, NULL);
 }
 
-/* A device may have smaller limits than others. */
+/* Some devices have smaller limits. */
 Test(shim_launch, a_shape_is_what_the_device_takes) {
     struct description *d = &state.conn.description;
     unsigned int grid[3] = {1, 1, 1}, block[3] = {8, 1, 32};
@@ -153,7 +153,7 @@ Test(shim_launch, parameters_are_those_of_the_call) {
     check_mixed((const unsigned char *)(l + 1));
 }
 
-/* Fills the stack, so that a read of uninitialised memory does not give zero by chance. */
+/* Fills the stack, so that uninitialised memory is not zero by chance. */
 static __attribute__((noinline)) void soil_the_stack(void) {
     volatile unsigned char dirt[16384];
     for (size_t i = 0; i < sizeof(dirt); i++)
@@ -346,7 +346,7 @@ Test(shim_launch, a_cooperative_grid_fits_the_device) {
     cr_assert_eq(rig_count(), 1);
 }
 
-/* Enters a green context of half of 4 multiprocessors. `in`: the context, which is then current. */
+/* Enters a green context of half of 4 multiprocessors. *in: the context, which is then current. */
 static CUstream enter_green(CUcontext *in) {
     CUdevResource all, part;
     CUdevResourceDesc desc;
@@ -669,7 +669,7 @@ Test(shim_launch, how_many_clusters_fit) {
                  CUDA_ERROR_INVALID_VALUE);
 }
 
-/* An event of a part of a kernel is recorded behind the whole kernel. */
+/* An event of a part of a kernel is recorded after the whole kernel. */
 Test(shim_launch, events_of_a_launch) {
     CUlaunchConfig config = clustered(1, 1, 1, 1);
     CUevent event;
@@ -690,7 +690,7 @@ Test(shim_launch, events_of_a_launch) {
         cr_assert_eq(((const struct wire_record *)rig_record(k, NULL))->op, ops[k], "%u", k);
 }
 
-/* ---- order, and ends ------------------------------------------------------------------------- */
+/* ---- order, and context end ------------------------------------------------------------------ */
 
 Test(shim_launch, each_stream_counts_its_own) {
     CUstream a, b;
@@ -746,7 +746,7 @@ Test(shim_launch, without_a_context_nothing_is_sent) {
     cr_assert_eq(rig_count(), 0);
 }
 
-/* ---- as before CUDA 4.0 ---------------------------------------------------------------------- */
+/* ---- launch calls from before CUDA 4.0 ------------------------------------------------------- */
 
 static void set_mixed(void) {
     cr_assert_eq(cuFuncSetBlockShape(mixed, 32, 4, 2), CUDA_SUCCESS);

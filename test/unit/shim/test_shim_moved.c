@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The job moves to another worker while its threads wait, query, send, or do nothing: whatever they
- * wait for comes from the new page. A page that cannot be mapped ends the context.
+ * The job moves to another worker while its threads wait, query, send, or do nothing: the results
+ * that they wait for come from the new page. A page that cannot be mapped ends the context.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -88,7 +88,7 @@ static CUresult poll_stream(void) {
     return r;
 }
 
-/* ---- while others wait ----------------------------------------------------------------------- */
+/* ---- while other threads wait ---------------------------------------------------------------- */
 
 static void complete_elsewhere(CUresult (*call)(void), bool asleep) {
     struct other o = start(call);
@@ -166,7 +166,7 @@ Test(shim_moved, host_functions_run) {
     cr_assert_eq(ran, 2);
 }
 
-/* ---- while nobody does ----------------------------------------------------------------------- */
+/* ---- while no thread waits ------------------------------------------------------------------- */
 
 Test(shim_moved, of_several_moves_the_last_counts) {
     rig_hold_streams(true);
@@ -197,7 +197,7 @@ Test(shim_moved, the_fault_that_comes_then_is_seen) {
     cr_assert_eq(cuStreamQuery(NULL), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* A child has no part in the job, so it must not have the new page either. */
+/* A child process has no part in the job, so it must not get the new page either. */
 Test(shim_moved, a_child_does_not_have_the_page) {
     void *page = (void *)(uintptr_t)state.conn.completion;
     int status;
@@ -218,9 +218,9 @@ Test(shim_moved, nobody_writes_to_the_page) {
     cr_assert_lt(mprotect(page, 4096, PROT_READ | PROT_WRITE), 0);
 }
 
-/* ---- pages that cannot be had ---------------------------------------------------------------- */
+/* ---- pages that cannot be mapped ------------------------------------------------------------- */
 
-/* Sends another message than a move: `bytes` of it, with this descriptor (-1: none). */
+/* Sends a message that is no valid move: `bytes` bytes of it, with this descriptor (-1: none). */
 static void say(struct wire_moved m, size_t bytes, int fd) {
     rig_move();
     cr_assert(wait_follow());
@@ -311,7 +311,7 @@ Test(shim_moved, no_room_for_a_descriptor) {
     expect_end();
 }
 
-/* AddressSanitizer has no addresses left, either. */
+/* AddressSanitizer would have no address space left either. */
 #ifndef __SANITIZE_ADDRESS__
 Test(shim_moved, no_addresses_for_the_page) {
     struct rlimit few;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, textures and surfaces of a device with arrays of its own: what the worker is told, how
- * copies name rows, and which handles the program gets.
+ * Arrays, textures and surfaces of a device that has its own: the records for the worker, how
+ * copies address rows, and the handles for the program.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

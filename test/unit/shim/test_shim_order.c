@@ -103,7 +103,7 @@ static size_t limit(CUlimit which) {
     return value;
 }
 
-/* Returns the limit that the worker was told last. */
+/* Returns the limit that the worker got last. */
 static uint64_t told_limit(void) {
     const struct wire_limit *l = rig_record(rig_count() - 1, NULL);
     cr_assert_eq(l->rec.op, WIRE_LIMIT);
@@ -313,7 +313,8 @@ Test(shim_order, numbers_go_on_where_they_ended) {
     cr_assert_neq(next, own);
 }
 
-/* Daemons since 1.9 accept more streams; the page has the progress of those elsewhere. */
+/* Daemons since 1.9 accept more streams; the completion page has their progress in another
+ * place. */
 Test(shim_order, streams_go_on_behind_the_first) {
     static CUstream s[WIRE_STREAMS_FIRST + 8];
     uint32_t n = 0;
@@ -354,8 +355,8 @@ Test(shim_order, events_go_on_behind_the_first) {
     cr_expect_gt(ms, 0);
 }
 
-/* No other stream gets the number before the worker was told of the end: the two records could
- * change places. */
+/* No other stream gets the number before the worker has the record of the stream's end: the two
+ * records could be exchanged. */
 Test(shim_order, a_number_is_free_once_its_end_was_told) {
     CUstream next;
     struct stream *s = stream_find(own);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pools: when a freed block is handed out again, to which stream, and what a destroyed pool must
- * still do.
+ * Pools: when a freed block is reused, by which stream, and the remaining work of a destroyed pool.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -45,7 +44,7 @@ static uint64_t get(CUmemoryPool pool, CUmemPool_attribute attr) {
     return value;
 }
 
-/* Sends work that the stream has not done yet. */
+/* Submits work that the stream has not completed. */
 static void occupy(CUstream s) {
     cr_assert_eq(cuMemsetD8Async(take(make(0), 64, s), 0, 64, s), CUDA_SUCCESS);
 }
@@ -120,7 +119,7 @@ Test(shim_pool, the_devices_own_cannot_be_destroyed) {
     cr_assert_eq(chosen, own, "the choice goes back to it");
 }
 
-/* cuSPARSE frees memory like this that it allocated before it had a stream. */
+/* cuSPARSE frees memory in stream order that it allocated before it had a stream. */
 Test(shim_pool, plain_memory_is_freed_in_a_streams_order) {
     struct mem_block found;
     CUdeviceptr plain, other;
@@ -147,7 +146,7 @@ Test(shim_pool, plain_memory_is_freed_in_a_streams_order) {
                   "all of them share one pool");
 }
 
-/* ---- other homes ----------------------------------------------------------------------------- */
+/* ---- memory in other places ------------------------------------------------------------------ */
 
 static const CUmemLocation on_device = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
 static const CUmemLocation on_host = {CU_MEM_LOCATION_TYPE_HOST, 0};

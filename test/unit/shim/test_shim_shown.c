@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The description of a device other than the software GPU: the device's attributes are reported as
- * they are, those that Salus decides never change, and launches and occupancy follow the former.
+ * they are, those that Salus decides never change, and launches and occupancy use the device's.
  */
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Tensor maps as the driver's calls write them: their contents, the refusals, and that a refused
- * call changes nothing. For a device with maps of its own: that the worker is asked, and how.
+ * call changes nothing. Also devices with their own maps, for which the library asks the worker.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -164,14 +164,14 @@ Test(shim_tensor_map, all_tensors_are_of_the_small_class) {
                  CUDA_ERROR_INVALID_VALUE, "no map");
 }
 
-/* ---- maps of the device itself --------------------------------------------------------------- */
+/* ---- maps that the device encodes ------------------------------------------------------------ */
 
 static void check_seen(void) {
     for (uint64_t i = 0; i < 16; i++)
         cr_expect_eq(room.opaque[i], RIG_SEEN(i), "word %d", (int)i);
 }
 
-/* Returns the only request that the worker got. */
+/* Returns the only request that the worker received. */
 static struct tensor_ask was_asked(void) {
     const struct wire_tensor_map *rec = rig_only(WIRE_TENSOR_MAP);
     cr_assert(rec->rec.ticket != 0);

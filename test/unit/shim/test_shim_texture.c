@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, textures and surfaces: which can exist, where copies go, the records that arrive, and
- * when a number is reused.
+ * Arrays, textures and surfaces: valid and invalid ones, the destinations of copies, the records
+ * that arrive, and the reuse of numbers.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -414,7 +414,7 @@ Test(shim_texture, numbers_are_dropped_before_they_come_again) {
     cr_assert_eq(rig_count(), 1000, "the others that were dropped are ready");
 }
 
-/* Since 1.9 a number has 20 bits. */
+/* Since 1.9 numbers have 20 bits. */
 Test(shim_texture, more_can_be_alive_than_there_were_numbers) {
     static bool used[WIRE_TEXTURES];
     CUDA_RESOURCE_DESC r = of_linear(device, 4096), got;
@@ -432,7 +432,7 @@ Test(shim_texture, more_can_be_alive_than_there_were_numbers) {
     cr_assert_eq(got.res.linear.devPtr, device);
 }
 
-/* The next creation drops them: a destruction itself asks the worker nothing. */
+/* The next creation drops them: a destruction by itself makes no request to the worker. */
 Test(shim_texture, destroyed_ones_are_dropped_when_there_are_many) {
     CUDA_RESOURCE_DESC r = of_linear(device, 4096);
     CUtexObject t;
@@ -489,7 +489,7 @@ static CUtexref reference(CUmodule *module) {
     return t;
 }
 
-/* Returns the only texture that was made. */
+/* Returns the only texture that was created. */
 static const struct wire_texture *made(void) {
     const struct wire_texture *found = NULL;
     uint32_t bytes;
@@ -522,7 +522,7 @@ Test(shim_texture, a_reference_is_an_object_of_what_it_was_told) {
 }
 
 /* Completes the stream once a thread waits for it: only the call that writes the object into the
- * module does. */
+ * module waits. */
 static void *let_go(void *ended) {
     const _Atomic uint32_t *sleeping = &state.conn.submission->client_sleeping;
     while (!atom_load_relaxed((_Atomic bool *)ended) && !atom_load_relaxed(sleeping))
@@ -531,7 +531,7 @@ static void *let_go(void *ended) {
     return NULL;
 }
 
-/* Another stream may run a kernel that reads the reference as soon as the call returns. */
+/* Another stream may run a kernel that reads the reference as soon as the call has returned. */
 Test(shim_texture, a_reference_is_told_when_the_call_is_back) {
     CUmodule module;
     CUtexref t = reference(&module);

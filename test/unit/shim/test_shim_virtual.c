@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Virtual memory management as the worker sees it: the records of each call, which of them wait,
- * and that nothing is sent for what only the library needs to know.
+ * Virtual memory management as the worker sees it: the records of each call, which calls wait, and
+ * that nothing is sent that only the library needs.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -116,7 +116,7 @@ Test(shim_virtual, memory_goes_with_its_last_mapping) {
     cr_expect_str_eq(sent(at), "c0 c1 ");
 }
 
-/* Blocks come from the window's beginning, and a reservation belongs to no block. */
+/* Blocks are allocated from the window's start, and a reservation belongs to no block. */
 Test(shim_virtual, reserved_addresses_are_no_memory) {
     CUdeviceptr block, at = reserve(8 * G), second = reserve(G);
     struct mem_block b;
@@ -140,7 +140,7 @@ static void *make_one(void *arg) {
     return NULL;
 }
 
-/* Two granules of credit: while a request for them is in flight, blocks cannot use them. */
+/* Two granules of credit: while a request for them is in flight, blocks cannot use the credit. */
 Test(shim_virtual, what_is_being_asked_for_is_no_credit) {
     CUmemGenericAllocationHandle h;
     CUdeviceptr block;
@@ -219,7 +219,8 @@ Test(shim_virtual, a_key_is_asked_for_once_and_known_again) {
     close(fd);
 }
 
-/* Returns the end that the worker got when a descriptor of segment `number` was requested. */
+/* Returns the end of the socket that the worker got when a descriptor of segment `number` was
+ * requested. */
 static int other_end(uint32_t number) {
     struct wire_file asked;
     int end = rig_kept(&asked);
@@ -284,7 +285,7 @@ Test(shim_virtual, a_descriptor_that_is_refused_leaves_nothing) {
     cr_expect_eq(try_export(h, &fd), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Sockets of programs contain arbitrary data, which stays there. */
+/* Programs' sockets contain arbitrary data, which stays in them. */
 Test(shim_virtual, sockets_without_a_key_are_refused) {
     const struct {
         int type;

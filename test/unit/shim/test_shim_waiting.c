@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thread that waits for the worker delays no other thread: one is in an unanswered round trip, or
- * before a full ring, and the other continues with the memory that it has.
+ * A thread that waits for the worker delays no other thread: one waits for a reply, or for space in
+ * a full ring, and the other continues with the memory that it has.
  */
 #include "shim/connection/wait.h"
 
@@ -71,7 +71,7 @@ static uint64_t pool_used(void) {
     return used;
 }
 
-/* Uses plain and pooled memory from granules that are backed, and queries about it. */
+/* Uses plain and pooled memory in granules that are backed already, and queries it. */
 static void use_what_is_there(void) {
     CUdeviceptr a, b, base;
     size_t bytes, total;
@@ -88,7 +88,7 @@ static void use_what_is_there(void) {
     pool_used();
 }
 
-/* Uses up the credit: one granule of each window has memory, and more needs a request. */
+/* Uses up the credit: one granule of each window is backed, and more needs a request. */
 static void use_up_the_credit(void) {
     CUdeviceptr a, b;
     cr_assert_eq(cuMemAlloc_v2(&a, 1000), CUDA_SUCCESS);
@@ -177,7 +177,8 @@ static CUresult create_stream(struct other *o) {
     return cuStreamCreate(&o->stream, CU_STREAM_NON_BLOCKING);
 }
 
-/* The announcement of a free waits for room; a thread without announcements does not wait. */
+/* The announcement of a free waits for space in the ring; a thread without announcements does
+ * not wait. */
 Test(shim_waiting, before_a_full_ring_holds_up_nobody) {
     struct other o = {0};
     CUdeviceptr a, b;
@@ -267,9 +268,9 @@ Test(shim_waiting, a_record_that_might_have_to_wait_is_found, .signal = SIGABRT)
     submit_record(&ping, sizeof(ping), NULL, 0);
 }
 
-/* ---- what kernels said ----------------------------------------------------------------------- */
+/* ---- output of kernels ----------------------------------------------------------------------- */
 
-/* Returns what the call wrote to descriptor 2. */
+/* Returns the text that the call wrote to descriptor 2. */
 static const char *said_by(CUresult (*call)(void *arg), void *arg, CUresult want) {
     static char text[256];
     int before = dup(STDERR_FILENO), fd = memfd_create("said", 0);
@@ -296,7 +297,8 @@ static CUresult ask_stream(void *arg) {
     return cuStreamQuery(arg);
 }
 
-/* Text is printed for a context that is known to have ended, too: a failed assertion ended it. */
+/* Text is printed even for a context that is known to have ended: a failed assertion may have
+ * ended it. */
 Test(shim_waiting, text_is_shown_by_who_waits_in_vain) {
     CUstream s;
     CUevent e;
@@ -311,7 +313,7 @@ Test(shim_waiting, text_is_shown_by_who_waits_in_vain) {
     cr_expect_str_eq(said_by(wait_for_event, e, CUDA_ERROR_ASSERT), "again\n");
 }
 
-/* ---- slots for answers ----------------------------------------------------------------------- */
+/* ---- slots for replies ----------------------------------------------------------------------- */
 
 static CUresult not_sent(void *arg, uint32_t slot, uint64_t ticket) {
     *(uint64_t *)arg |= 1ull << slot;

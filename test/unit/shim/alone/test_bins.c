@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Freed blocks of a stream-ordered pool: which streams may take them, and when.
+ * Freed blocks of a stream-ordered pool: which streams may reuse them, and when.
  */
 #include "shim/memory/bins.h"
 

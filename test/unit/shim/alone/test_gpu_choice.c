@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The environment's choice among a real broker's two GPUs, which have fake workers.
+ * The environment selects one of a real broker's two GPUs, which have fake workers.
  */
 #include "shim/process/gpu_choice.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffer ids and SYNC_MEMOPS of allocations, as addresses are allocated again.
+ * Buffer ids and SYNC_MEMOPS of allocations when addresses are reused.
  */
 #include "shim/memory/identity.h"
 

@@ -9,7 +9,7 @@
 
 #include "shim/graph_exec/lanes.h"
 
-/* Adds a step after this place. Returns its lane, and the place behind it. */
+/* Adds a step after this place. Returns its lane, and the place after it. */
 static uint32_t step(struct lanes *l, const struct lanes_place *after, struct lanes_place *place) {
     uint32_t lane = lanes_choose(l, after), on;
     uint64_t on_seq;

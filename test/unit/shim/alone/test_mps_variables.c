@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which variables of MPS are reported, and that they are reported once.
+ * The environment variables of MPS that are reported, each once.
  */
 #include "shim/process/mps_variables.h"
 

@@ -252,7 +252,7 @@ Test(refuse, a_slot_says_which_it_is_once) {
     cr_assert_eq(count("[200] "), 1, "%s", said);
 }
 
-/* ---- written down ---------------------------------------------------------------------------- */
+/* ---- recorded refusals ----------------------------------------------------------------------- */
 
 static char written[1 << 16];
 

@@ -45,11 +45,10 @@ struct script {
     uint64_t alloc;       /* granules of the window; 0: 4 */
     int welcome;          /* result of the welcome */
     int lost;             /* connections whose worker ends during the offer */
-    bool late; /* sends the refusal of an accepted offer, before it learns that the client did not
-                  accept */
+    bool late; /* refuses an accepted offer late, before it learns that the client did not accept */
     uint64_t base[2];        /* window bases of the first and the second offer */
     uint32_t answers[2];     /* the client's answers */
-    int offers, connections; /* made */
+    int offers, connections; /* offers made and connections accepted */
     struct wire_hello hello; /* as received */
     struct wire_question question;
     int listener, peer, host; /* descriptors */
@@ -184,7 +183,7 @@ static int connect_to(struct script *s, struct conn *c) {
     return err;
 }
 
-/* Makes a file as `salusctl run` gives one to its command. */
+/* Makes a file such as `salusctl run` passes to its command. */
 static int give_note(void) {
     char path[64];
     int fd = memfd_create("note", MFD_CLOEXEC);
@@ -421,7 +420,7 @@ Test(shim_conn, a_loss_that_crossed_its_answer) {
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* ASan needs the address space itself */
-/* The failure is no collision, because no other place would work. */
+/* The failure is no collision: no other address would work. */
 Test(shim_conn, no_address_space_is_no_collision) {
     struct script s = {.alloc = 1024};
     struct rlimit some = {1ull << 30, 1ull << 30};
@@ -476,7 +475,7 @@ Test(shim_conn, windows_that_are_not_whole_granules) {
     check_refused(&(struct script){.base = {FIRST + 4096}}, ERR_PROTOCOL);
 }
 
-/* Each half of the device window has granules of its own. */
+/* Each half of the device window has its own granules. */
 Test(shim_conn, windows_that_have_no_halves) {
     check_refused(&(struct script){.alloc = 3}, ERR_PROTOCOL);
 }

@@ -127,7 +127,7 @@ static struct one make_one(void) {
     return o;
 }
 
-/* Sizes in the headers of the container and the entries are not trusted: nothing behind the image
+/* Sizes in the headers of the container and the entries are not trusted: nothing after the image
  * is read, and PTX that the device would refuse does not count. */
 Test(shim_fatbin, sizes_of_headers_are_held_against_the_image) {
     struct one o = make_one();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Learning the lifetimes of allocations, from the positions of boundaries among announcements.
+ * Learning the lifetimes of allocations from the positions of boundaries among the allocations'
+ * announcements.
  */
 #include "shim/memory/learn.h"
 
@@ -15,12 +16,12 @@ static void born(uint64_t addr, uint64_t key, bool ephemeral) {
     learn_born(l, addr, key, ephemeral);
 }
 
-/* Makes a boundary here, which is known at once. */
+/* Makes a boundary here, which the library learns at once. */
 static void boundary(void) {
     learn_boundary(l, ++boundaries, uses, uses);
 }
 
-/* Begins after the first boundary, as most tests need it. */
+/* Starts after the first boundary, as most tests need. */
 static void begin(void) {
     uses = boundaries = 0;
     cr_assert_eq(learn_create(&l), 0);
@@ -161,7 +162,7 @@ Test(shim_learn, before_the_first_boundary_is_no_iteration) {
     cr_assert(learn_ephemeral(l, KEY + 1, true));
     learn_died(l, 0x2000);
     born(0x3000, KEY + 2, EPHEMERAL);
-    learn_boundary(l, ++boundaries, 1, 1); /* announcements are counted from the beginning */
+    learn_boundary(l, ++boundaries, 1, 1); /* announcements are counted from the start */
     cr_assert(learn_ephemeral(l, KEY + 2, true));
     learn_boundary(l, ++boundaries, 2, 2);
     cr_assert_not(learn_ephemeral(l, KEY + 2, true));
@@ -171,7 +172,8 @@ Test(shim_learn, placed_by_announcements_around_it) {
     for (int i = 0; i < 2; i++) {
         born(0x9000, 1, EPHEMERAL);
         born(0x1000, KEY, PERSISTENT);
-        learn_boundary(l, ++boundaries, uses - 1, uses - 1); /* an earlier boundary, known late */
+        /* an earlier boundary, reported late */
+        learn_boundary(l, ++boundaries, uses - 1, uses - 1);
         born(0xa000, 2, EPHEMERAL);
         learn_died(l, 0x1000);
         born(0xb000, 3, EPHEMERAL);
@@ -186,7 +188,7 @@ Test(shim_learn, placed_by_announcements_around_it) {
 Test(shim_learn, where_its_place_is_not_known_nothing_is_concluded) {
     for (int i = 0; i < 10; i++) {
         born(0x1000, KEY, PERSISTENT);
-        boundary(); /* before or after the allocation: no announcement tells */
+        boundary(); /* before or after the allocation: no announcement shows which */
         learn_died(l, 0x1000);
     }
     cr_assert_not(learn_ephemeral(l, KEY, false));
@@ -197,7 +199,7 @@ Test(shim_learn, a_counterexample_is_for_good) {
     step_without_announcements(KEY);
     step_without_announcements(KEY);
     cr_assert(learn_ephemeral(l, KEY, false));
-    born(0x1000, KEY, EPHEMERAL); /* the window in which it is placed now */
+    born(0x1000, KEY, EPHEMERAL); /* the window in which the block is placed now */
     boundary();
     cr_assert_not(learn_ephemeral(l, KEY, false));
     learn_died(l, 0x1000);
@@ -280,7 +282,7 @@ Test(shim_learn, what_a_key_is_made_of) {
     cr_assert_neq(key, learn_key(4096, 1, &d, 512));
 }
 
-/* ---- a program against the truth ------------------------------------------------------------- */
+/* ---- a program compared with the true lifetimes ---------------------------------------------- */
 
 #define LIVE 64
 

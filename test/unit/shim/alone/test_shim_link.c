@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inputs of a link at run time, the files of host code that hold device code, and wrong bytes.
- * Archives and objects are built here.
+ * The inputs of a link at run time, host-code files that contain device code, and damaged files.
+ * The test builds archives and objects.
  */
 #include <criterion/criterion.h>
 #include <elf.h>
@@ -57,7 +57,7 @@ static CUresult add_buf(CUjitInputType type, const struct buf *b) {
     return add(type, b->data, b->len);
 }
 
-/* Counts the fatbins behind the empty one in the part that is sent to the worker. */
+/* Counts the fatbins after the empty one in the part that is sent to the worker. */
 static uint32_t units(void) {
     size_t bytes, n = 0;
     const void *image = link_image(&l, &bytes);
@@ -269,8 +269,8 @@ static void check_members(const struct buf *b) {
         cr_assert(m.data >= b->data && m.bytes <= b->len && m.data + m.bytes <= b->data + b->len);
 }
 
-/* An input that is cut anywhere, or has any byte changed, is refused or accepted, and never read
- * beyond its end. */
+/* An input that is truncated anywhere, or has any byte changed, is rejected or accepted, and
+ * never read beyond its end. */
 Test(shim_link, lies_are_survived) {
     build_fatbin(1, 75, 0);
     build_object(".nv_fatbin", 2);

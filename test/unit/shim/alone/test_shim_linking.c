@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Links at run time by one of NVIDIA's libraries, which is told of a newer device than programs
- * are: its compiler makes PTX for that device. The test decides who the caller is.
+ * Links at run time by one of NVIDIA's libraries. The shim reports a newer device to that library
+ * than to programs, and its compiler emits PTX for that device. The test decides which library is
+ * the caller.
  */
 #include <criterion/criterion.h>
 
@@ -11,7 +12,7 @@
 
 #define DEVICE 90
 
-static uint32_t told; /* 0: the device's own */
+static uint32_t told; /* reported capability; 0: the device's own */
 
 uint32_t asker_capability(const void *caller) {
     (void)caller;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver's log as programs read it: callbacks, positions, dumps with enough room and with too
- * little.
+ * The driver's log as programs read it: callbacks, positions, and dumps into buffers that are large
+ * enough or too small.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

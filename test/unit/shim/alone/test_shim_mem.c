@@ -43,7 +43,7 @@ static uint64_t answered_up_to; /* granules that the worker grants in all */
 static uint64_t backed;
 static struct wire_completion *completion;
 
-/* ---- what lies around it --------------------------------------------------------------------- */
+/* ---- other parts of the library, replaced ---------------------------------------------------- */
 
 struct state state;
 
@@ -70,9 +70,10 @@ bool submit_try(void *record, uint32_t bytes, uint64_t *credit) {
 }
 
 static int waits;
-static void *(*meanwhile)(void *arg); /* run by another thread while one waits for room */
+/* runs on another thread while one waits for space in the ring */
+static void *(*meanwhile)(void *arg);
 
-/* A thread waits for room only with the ring full and no lock held. */
+/* A thread waits for space only with the ring full and no lock held. */
 CUresult submit_wait(uint64_t credit) {
     struct mem_block b;
     pthread_t thread;
@@ -93,7 +94,7 @@ void state_lose(int err) {
     cr_assert_fail("nobody is lost here");
 }
 
-static uint64_t admits; /* granules that the job can have once it is admitted; 0: it is admitted */
+static uint64_t admits; /* granules that the job can get once it is admitted; 0: it is admitted */
 static const char *refusal = ""; /* the worker's reason */
 static char refused[64];
 
@@ -240,7 +241,7 @@ Test(shim_mem, each_call_has_its_window) {
     cr_assert_eq(total - free_bytes, 2 * GRANULE, "one granule in each window");
 }
 
-/* ---- what is said to be free ----------------------------------------------------------------- */
+/* ---- memory reported as free ----------------------------------------------------------------- */
 
 static uint64_t free_granules(void) {
     size_t free_bytes, total;
@@ -249,8 +250,7 @@ static uint64_t free_granules(void) {
     return free_bytes / GRANULE;
 }
 
-/* Makes the worker report that the persistent window could have that many granules, and grant them.
- */
+/* Makes the worker report that the persistent window can get this many granules, and grant them. */
 static void can_have(uint64_t granules) {
     state.conn.minor = 9;
     atom_store_relaxed(&completion->obtainable.persistent, granules);
@@ -277,7 +277,7 @@ Test(shim_mem, who_waits_for_admission_is_told_when_it_is_over) {
     cr_expect_eq(asked, 1, "a record that is read when the job is admitted");
 }
 
-/* vLLM fails when more memory is free at its second look than at the first. */
+/* vLLM fails when its second query returns more free memory than the first. */
 Test(shim_mem, what_neighbours_give_back_does_not_show) {
     can_have(20);
     set_credit(20, 20);
@@ -307,13 +307,12 @@ Test(shim_mem, who_was_refused_looks_again) {
     can_have(26);
     cr_expect_eq(free_granules(), 23, "once");
     set_credit(26, 20);
-    take_plain(24 * GRANULE); /* it has more than it was told */
+    take_plain(24 * GRANULE); /* the program has more memory than it was told */
     can_have(40);
     cr_expect_eq(free_granules(), 14);
 }
 
-/* The user's limit may have been raised since: the program took it for the total when it connected.
- */
+/* The user's limit may have been raised since the program read it as the total at its start. */
 Test(shim_mem, more_than_the_total_is_for_the_worker_to_refuse) {
     CUdeviceptr addr = 0;
     state.conn.device.memory_bytes = 20 * GRANULE;
@@ -347,7 +346,7 @@ Test(shim_mem, ephemeral_blocks_are_announced) {
 
 Test(shim_mem, a_drop_comes_before_the_memory_leaves) {
     set_credit(64, 64);
-    uint64_t large = take_pooled(40 * GRANULE); /* more than the window keeps */
+    uint64_t large = take_pooled(40 * GRANULE); /* more than the window keeps backed */
     records();
     mem_give(large);
     cr_assert_str_eq(records(), "dU");
@@ -446,7 +445,8 @@ Test(shim_mem, none_in_a_steady_state_within_the_credit) {
     for (int round = 0; round < 50; round++) {
         CUdeviceptr a = take_plain(40 * GRANULE);
         uint64_t b =
-            take_pooled(50 * GRANULE); /* both more than the window keeps: backed each round */
+            /* both exceed what the window keeps backed, so they are backed each round */
+            take_pooled(50 * GRANULE);
         mem_give(b);
         cr_assert_eq(cuMemFree_v2(a), CUDA_SUCCESS);
         cr_assert_str_eq(records(), "BBudUU");
@@ -479,7 +479,7 @@ Test(shim_mem, a_refusal_is_out_of_memory) {
     records();
 }
 
-/* Pools of this process have memory that the limit does not allow in addition. */
+/* Pools of this process hold memory that counts against the limit. */
 Test(shim_mem, what_is_granted_in_the_end_was_not_refused) {
     CUdeviceptr addr;
     answered_up_to = 1;

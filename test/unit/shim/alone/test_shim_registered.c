@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registered memory that is mapped for the device: one memory at two addresses. A mapping of the
- * window by this test is the device's address. The test replaces the window's allocator.
+ * Registered memory that is mapped for the device: one memory at two addresses. The test's own
+ * mapping of the window stands for the device's address. The test replaces the window's allocator.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -65,7 +65,7 @@ bool conn_has_host(const struct conn *c) {
 /* Files are tested in test_shim_share.c. */
 static bool shows_files;
 static int files_shown;                  /* ranges of files */
-static void (*while_shown)(uint64_t lo); /* run by another thread meanwhile */
+static void (*while_shown)(uint64_t lo); /* runs on another thread meanwhile */
 
 struct share *share_show(uint64_t lo, uint64_t hi, const char **why) {
     struct share *s = calloc(1, sizeof(*s));
@@ -236,7 +236,7 @@ Test(shim_registered, where_the_device_has_it) {
     cr_expect_eq(registered_device(of(host) + 10, 1), 0);
 }
 
-/* ---- what cannot be -------------------------------------------------------------------------- */
+/* ---- refused registrations ------------------------------------------------------------------- */
 
 Test(shim_registered, what_nobody_could_pin) {
     char *host = pages(2 * PAGE), *closed = mapped(PAGE, PROT_NONE, MAP_PRIVATE);
@@ -298,7 +298,7 @@ Test(shim_registered, read_only_memory_stays_so) {
     cr_expect(prot == PROT_READ && host[3] == 3, "afterwards");
 }
 
-/* ---- files that others map too --------------------------------------------------------------- */
+/* ---- files that other processes map too ------------------------------------------------------ */
 
 static void remove_it(uint64_t lo) {
     cr_expect(registered_remove(lo + 8));
@@ -362,8 +362,8 @@ Test(shim_registered, only_what_is_ours_is_given_back) {
     cr_expect_not(view.readable, "pages came back that the program had given up");
 }
 
-/* Makes userfaultfd unavailable, unless whoever runs the tests cannot change the user; returns
- * whether it is. */
+/* Makes userfaultfd unavailable, unless the test's user may not change the user; returns whether
+ * it is. */
 static bool without_holder(void) {
     if (geteuid() == 0 && syscall(SYS_setresuid, 65534, 65534, 0)) return false;
     prctl(PR_SET_DUMPABLE, 1);
@@ -372,12 +372,12 @@ static bool without_holder(void) {
     return holder < 0;
 }
 
-/* Restores the user for the tools that look at the process at its end. */
+/* Restores the user for tools that inspect the process at its end. */
 static void with_holder(void) {
     if (getuid() == 65534) syscall(SYS_setresuid, 0, 0, 0);
 }
 
-/* ---- who writes meanwhile -------------------------------------------------------------------- */
+/* ---- concurrent writes ----------------------------------------------------------------------- */
 
 static volatile uint64_t *counter;
 static volatile uint64_t counted;
@@ -413,7 +413,7 @@ static void *write_on(void *arg) {
     return (void *)(uintptr_t)n;
 }
 
-/* Unregisters memory while a thread writes to it; returns how many writes were lost. */
+/* Unregisters memory while a thread writes to it; returns the number of lost writes. */
 static uint64_t lost_of(volatile uint64_t *host) {
     uint64_t sum = 0;
     pthread_t thread;
@@ -458,7 +458,8 @@ Test(shim_registered, a_thread_loses_no_write_with_less) {
 
 /* ---- threads that sleep ----------------------------------------------------------------------
  *
- * In a process of its own, because the test's library has a thread that waits without a futex. */
+ * Runs in a separate process, because the test's library has a thread that waits without a
+ * futex. */
 
 #define MUST(condition)                                             \
     do {                                                            \
@@ -572,7 +573,7 @@ static void interrupt_a_sleeper(void) {
         shown += !why_not_shown(host, 8 * MIB, PATIENCE_NS);
         registered_remove(of(host));
         if (blocks == 0) taken = 0;
-        if (taken > WINDOW_BYTES / 2) break; /* blocks wear out when a handler runs meanwhile */
+        if (taken > WINDOW_BYTES / 2) break; /* blocks are used up when a handler runs meanwhile */
     }
     setitimer(ITIMER_REAL, &never, NULL);
     wake(interrupted, thread);
@@ -765,8 +766,8 @@ Test(shim_registered, threads_that_use_it_notice_nothing, .timeout = 600) {
                  (unsigned long)late);
 }
 
-/* A part of the range is not anonymous: the rest stays unchanged, also for a thread that writes to
- * it. */
+/* A part of the range is not anonymous: the rest stays unchanged, also for a thread that writes
+ * to it. */
 Test(shim_registered, what_cannot_be_held) {
     pthread_t thread;
     void *n;
@@ -822,7 +823,7 @@ Test(shim_registered, a_child_has_its_own) {
 
 /* ---- stacks ----------------------------------------------------------------------------------
  *
- * The pages of the caller's own stack are exchanged. */
+ * Pages of the caller's own stack are exchanged. */
 
 #define CELLS 5 /* cells of each thread that has the page */
 
@@ -882,8 +883,7 @@ Test(shim_registered, on_the_stack_of_who_asks) {
     cr_expect_eq(stack_bytes(), before, "it is in parts");
 }
 
-/* Two variables in pages of their own: meanwhile the lower part of the stack has no name in /proc.
- */
+/* Two variables in separate pages: meanwhile /proc does not name the lower part of the stack. */
 Test(shim_registered, twice_on_the_stack) {
     _Alignas(PAGE) volatile char upper[PAGE];
     volatile char room[4 * PAGE], lower = 7;
@@ -1016,7 +1016,7 @@ Test(shim_registered, on_the_stack_beside_a_thread_that_sleeps) {
     in_a_process(stack_beside_a_sleeper);
 }
 
-/* Stands for a device, which writes to the window all the time. */
+/* Acts as a device that writes to the window all the time. */
 static void *write_as_device(void *arg) {
     volatile uint64_t *cell = arg;
     uint64_t n = 0;
@@ -1028,8 +1028,8 @@ static void *write_as_device(void *arg) {
 static volatile uint64_t *forks_seen, *device_cell;
 static pid_t forking;
 
-/* The first handler to be registered: called last before fork, and first behind it. The program
- * writes, and the device. */
+/* The first handler to be registered: called last before fork, and first after it. Both the
+ * program and the device write. */
 static void see_fork(void) {
     if (forks_seen) ++*forks_seen;
     if (device_cell && getpid() == forking) ++*device_cell;
@@ -1049,7 +1049,7 @@ static void fork_on_stack(volatile uint64_t *cells, int round) {
     cr_assert_eq(cells[1], (uint64_t)round + 1);
 }
 
-/* Many rounds: the device writes at the critical moment in one of a few dozen. */
+/* Many rounds: in one of a few dozen the device writes at the critical moment. */
 Test(shim_registered, children_of_who_has_it_on_the_stack) {
     const int rounds = 900;
     volatile uint64_t cells[CELLS] = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Files that other processes map too, mapped for the device: the messages that are sent, that both
- * sides see one memory, and that a failure leaves nothing. The device's side is a second mapping of
- * the window, which the test changes as the worker does.
+ * sides see the same memory, and that a failure leaves nothing behind. The device's side is a
+ * second mapping of the window, which the test changes as the worker does.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -39,11 +39,11 @@ static uint16_t refused;      /* requests with this op fail with `answer`; 0: al
 static uint64_t used;         /* bytes of the window */
 static int blocks;
 static bool has_window = true;
-static bool free_there; /* the program's address is free in the worker */
+static bool free_there; /* the program's address range is free in the worker */
 static int there;       /* ranges mapped at the program's address */
 
-/* ---- the rest of the library, and the worker --------------------------------------------------
- */
+/* ---- the rest of the library, and the worker, replaced
+ * ---------------------------------------- */
 
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
                   uint64_t *addr) {
@@ -309,7 +309,7 @@ Test(shim_share, only_so_many_files) {
     char *p = NULL;
     for (uint32_t i = 0; i <= WIRE_FILES; i++) {
         const char *why;
-        used = 0; /* all of them use one place */
+        used = 0; /* all of them use the same place */
         p = map_file(make_file(F_SEAL_SHRINK), PAGE);
         if (i < WIRE_FILES) s[i] = show(p, PAGE);
         uint64_t lo = (uint64_t)(uintptr_t)p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Marks of iterations and of waits in the ring: in their position among the launches, once, and
+ * Marks of iterations and of waits in the ring: at their position among the launches, once, and
  * without a needless wake-up. The ring is real; the test replaces the streams.
  */
 #include "shim/connection/submit.h"

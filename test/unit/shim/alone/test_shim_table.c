@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Growing tables: which items are taken, and which are reused.
+ * Growing tables: allocation and reuse of their items.
  */
 #include <criterion/criterion.h>
 

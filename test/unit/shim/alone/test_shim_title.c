@@ -74,7 +74,7 @@ Test(shim_title, without_a_script_there_is_no_better_name) {
     named("", "");
 }
 
-/* Memory behind the words is not read; a word that was cut is ignored. */
+/* Memory after the words is not read; a truncated word is ignored. */
 Test(shim_title, every_cut_is_read_to_its_end_alone) {
     char words[64], out[TITLE_BYTES];
     size_t n = split("python -X dev -um pkg.mod", words);

@@ -179,7 +179,7 @@ Test(shim_wait, the_end_of_the_connection_is_seen_by_who_polls) {
     cr_assert_eq(r, 46);
 }
 
-/* ---- for room, for an answer, for a piece ---------------------------------------------------- */
+/* ---- waits for ring space, for a reply, for a staging piece ---------------------------------- */
 
 Test(shim_wait, a_full_ring_lets_go) {
     struct wire_ping ping = {.rec = {.op = WIRE_PING}};
@@ -192,7 +192,7 @@ Test(shim_wait, a_full_ring_lets_go) {
 Test(shim_wait, an_answer_that_never_comes_lets_go) {
     struct wire_ping ping = {.rec = {.op = WIRE_PING}};
     fail();
-    /* More calls than there are slots for answers: the unanswered slots are not used again. */
+    /* More calls than there are slots for replies: slots without a reply are not reused. */
     for (uint32_t i = 0; i < WIRE_REPLIES + 8; i++)
         cr_assert_eq(reply_call(&ping, sizeof(ping), NULL, 0, NULL), DEAD);
 }

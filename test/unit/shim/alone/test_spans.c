@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges that do not overlap, against a model with a number for each address.
+ * Ranges that do not overlap, compared with a model that has a number for each address.
  */
 #include "shim/memory/spans.h"
 

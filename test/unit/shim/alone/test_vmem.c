@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The address allocator against a model that is a plain list, and its rules about backing memory.
+ * The address allocator compared with a model that is a plain list, and its rules about backing
+ * memory.
  */
 #include "shim/memory/vmem.h"
 
@@ -18,7 +19,9 @@ struct fake {
     bool backed[GRANULES];
     int total, limit, backs, unbacks;
     int credit, asked; /* granules that need no request; requests made */
-    bool broken;       /* backed twice, unbacked when not backed, or beyond the credit unasked */
+    /* a granule was backed twice, unbacked when not backed, or backed beyond the credit without
+     * a request */
+    bool broken;
 };
 
 static void give(struct fake *f, uint64_t addr, uint64_t bytes) {
@@ -349,7 +352,7 @@ Test(vmem, random_walk_against_a_model) {
     }
 }
 
-/* ---- addresses alone ------------------------------------------------------------------------- */
+/* ---- addresses without memory ---------------------------------------------------------------- */
 
 Test(vmem, reserved_addresses_have_no_memory_and_are_nobodys) {
     struct fake f;

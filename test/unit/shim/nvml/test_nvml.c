@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVML's functions with a real broker, whose worker is the test's; and without a broker.
+ * NVML's functions with a real broker, whose worker is the test's, and without a broker.
  */
 #include "shim/nvml/nvml.h"
 
@@ -125,14 +125,14 @@ Test(nvml, a_worker_that_was_given_up_is_a_lost_gpu) {
     rig.config.worker_tries = 1;
     setenv("SALUS_RUN_DIR", rig.dir, 1);
     broker_rig_start(&rig);
-    add_job(0); /* the broker was ready: without it the daemon would not exist, either */
+    add_job(0); /* the broker was ready; otherwise there would be no daemon */
     atomic_store(&rig.worker.launch_result, -ENOENT);
     broker_rig_kill_worker(&rig);
     cr_assert(PATIENCE_UNTIL((r = nvmlDeviceGetMemoryInfo(device, &m)) != NVML_SUCCESS));
     cr_assert_eq(r, NVML_ERROR_GPU_IS_LOST);
 }
 
-/* ---- what the device is ---------------------------------------------------------------------- */
+/* ---- the device's properties ----------------------------------------------------------------- */
 
 Test(nvml, the_device_is_found_by_everything_that_names_it) {
     char uuid[96];
@@ -237,7 +237,7 @@ Test(nvml, what_it_has_not_is_not_supported) {
     cr_assert_eq(nvmlDeviceGetTemperature(device, 0, &out), NVML_ERROR_UNINITIALIZED);
 }
 
-/* ---- who uses it ----------------------------------------------------------------------------- */
+/* ---- processes that use the device ----------------------------------------------------------- */
 
 Test(nvml, memory_is_the_jobs_and_comes_back_with_its_end) {
     struct nvml_memory m;
@@ -290,7 +290,7 @@ static unsigned int percent(void) {
     return u.gpu;
 }
 
-/* Makes the device busy for all the time since the last query, and more. */
+/* Makes the device busy for longer than the time since the last query. */
 static unsigned int busy_percent(void) {
     atomic_fetch_add(&rig.worker.page->stats.busy_ns, 100000000000);
     return percent();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inputs that a link passes to NVIDIA's nvJitLink, which this test replaces, and the results.
+ * The inputs that a link passes to NVIDIA's nvJitLink, which the test replaces, and its results.
  */
 #include <criterion/criterion.h>
 #include <stdint.h>
