@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/device-check in its reduced form, where the software GPU is the driver, and Salus is on that driver by nesting:
-every probe gives the answer that is known there, every program computes the same in every way, and nothing that a probe
-does wrong goes unnoticed or stops the rest.
+"""Tests scripts/device-check in its reduced form, with the software GPU as the driver and Salus nested on it.
+Every probe gives its known answer, every program computes the same in every way, and a probe's failure is always
+reported and never stops the others.
 
     BUILD=build test/device/test_device_check.py [unittest's arguments]
 """

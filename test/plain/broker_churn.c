@@ -16,7 +16,7 @@
 #include "test/lib/patience.h"
 
 #define THREADS 4
-#define DEATHS 8 /* with the tenth in a minute the broker begins to pause */
+#define DEATHS 8 /* at the tenth death in a minute the broker begins to pause */
 
 static struct broker_rig rig;
 static _Atomic int welcomed, refused, running, asked, changed;

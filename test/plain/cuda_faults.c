@@ -545,7 +545,7 @@ static void start(uint32_t seed) {
     rig.fake->start(&(struct fake_options){.greatest = -2, .shuffle = seed});
 }
 
-/* Checks what is left: only objects that could not be given back. */
+/* Checks the objects that are left: only objects that could not be freed may be. */
 static void check_rest(uint32_t call) {
     const char *said = cuda_rig_complaint(&rig);
     if (said[0] && !rig.faulty->gives_back(call)) complain("%s", said);

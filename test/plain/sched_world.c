@@ -65,7 +65,7 @@ struct world {
     struct job jobs[JOBS];
     uint64_t seed, now_ns, arm_ns, steps, ran;
     uint64_t mixed;           /* times that a job entered a lane of several users */
-    uint64_t shares, paces;   /* shares that controllers set; steps in which they held a job back */
+    uint64_t shares, paces;   /* shares that controllers set; steps in which they paused a job */
     uint64_t stills;          /* times that kernels on the device were told to pause */
     uint64_t waited[2];       /* waits for memory that were denied, and granted */
     uint64_t followed, apart; /* processes of a run that had begun: admitted, refused */

@@ -629,7 +629,7 @@ __global__ void update(float *w, float *v, const float *dw, int n) {
     w[i] -= RATE * v[i];
 }
 
-/* dy of the last layer, and the loss added to *loss. */
+/* Computes dy of the last layer, and adds the loss to *loss. */
 __global__ void distance(float *dy, float *loss, const float *y, int n) {
     AT(n);
     float d = y[i] - (float)(i % 7) / 7;

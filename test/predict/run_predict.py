@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""salusctl predict as a process: models that are wrong, answers as text and as JSON, what a daemon has measured, and
+"""salusctl predict as a process: invalid models, answers as text and as JSON, a daemon's measurements, and
 training from a table.
 
     test/predict/run_predict.py

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random models of ONNX, made and inferred by Debian's python3-onnx, and by ours: where onnx's own shape
-inference gives a value sizes, ours gives the same ones, and it gives them wherever onnx's does.
-Then the same models with some of their nodes in functions, within each other and called again, beside onnx's inference on
-the models without: what a function does in place of its call is what stood there.
+"""Compares our shape inference with onnx's on random models made by Debian's python3-onnx: where onnx infers
+sizes, ours must infer the same ones. Then some of the models' nodes are moved into functions, which may be nested
+and called again. Our result must equal onnx's inference on the models without functions.
 
     test/predict/run_shapes.py [--models N] [--seed S] [--corpus DIR]
 """

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""salus-sim cluster as a program: files good and bad, drawn jobs that are written and read again, pictures, JSON.
+"""salus-sim cluster as a program: valid and invalid files, drawn jobs that are written and read again, pictures,
+JSON.
 
-    test/sim/run_cluster.py      BUILD says where the program is
+    test/sim/run_cluster.py    BUILD is the folder of the program
 """
 import json
 import os

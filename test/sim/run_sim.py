@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads with the trace that each must give, byte for byte, and the command line of salus-sim.
+"""Workloads with their expected traces, byte for byte, and the command line of salus-sim.
 
-    test/sim/run_sim.py [--update]      BUILD says where the program is
+    test/sim/run_sim.py [--update]    BUILD is the folder of the program
 
-A file's line `# run: OPTION...` says how it is run; of several such lines, each has a trace that is named
-after its last word as well. Every trace is a recording, and must replay to itself. --update writes the
-traces anew: look at the difference before committing it.
+A file's line `# run: OPTION...` gives the options of its run. If there are several such lines, the name of each
+trace also has the last word of its line. Every trace is a recording, and must replay to itself. --update writes
+the traces again: look at the difference before committing it.
 """
 import glob
 import json

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How many requests salus-serve answers in time, by each of its policies, alone and beside a training job: a model of
-test/serve/early.cu on the software GPU, requests by the clock, at parts of what the model can take. The rules are in
-docs/results/2026-11-serving.md.
+"""The number of requests that salus-serve answers in time, by each of its policies, alone and beside a training
+job. The model is test/serve/early.cu on the software GPU; requests arrive by the clock, at fractions of the
+model's capacity. The rules are in docs/results/2026-11-serving.md.
 
-    test/bench/serving/serving.py [--seconds S] [--loads X,...] [--slo X] [--policies NAME,...] [--seed N] [--report] [--data FILE]
+    test/bench/serving/serving.py [--seconds S] [--loads X,...] [--slo X] [--policies NAME,...]
+                                  [--seed N] [--report] [--data FILE]
 
 --report: puts the tables into that page.
 """

@@ -155,7 +155,7 @@ def iterations(samples, name):
 
 
 def settles(periods, begin):
-    """Periods from `begin` until ROW in a row are near the target; None: not before the next step."""
+    """Number of periods from `begin` until ROW in a row are near the target; None: not before the next step."""
     found = [abs(p["of"] - 1) <= NEAR for p in periods if p["at"] >= begin]
     return next((i for i in range(len(found) - ROW + 1) if all(found[i:i + ROW])), None)
 
@@ -182,7 +182,7 @@ def figures_of(samples, begin, scale):
 
 
 def run(kind, control, scale):
-    """One controller in a daemon of its own: the service alone, then beside the trainer with its steps."""
+    """One controller in a separate daemon: the service alone, then beside the trainer with its steps."""
     with kind("--sm-count", "128") as d:
         world = World(d, scale)
         alone = world.alone_s()

@@ -27,7 +27,7 @@ static void iterate(void (*mark)(void)) {
     for (uint32_t k = 0; k < kernels; k++)
         GPU(cuLaunchKernel(gpu.turns, blocks, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL));
     GPU(cuStreamSynchronize(NULL));
-    if (mark) mark(); /* the next iteration begins */
+    if (mark) mark(); /* marks the start of the next iteration */
 }
 
 /* Reads the commands. The input may hold several lines, and incomplete ones: the last complete

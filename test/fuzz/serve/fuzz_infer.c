@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as the body of an inference request: what parses is sound, and is answered with its own
- * inputs in both forms; what does not says why. The first two bytes are the length of the JSON, one
- * more than it, or 0 where there is no such header.
+ * Any bytes as the body of an inference request. An accepted request is sound, and is answered with
+ * its own inputs in both forms; a rejected one gives a reason. The first two bytes are the length
+ * of the JSON plus one, or 0 if that header is missing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void expect_sound(const struct request *r, const uint8_t *body, size_t by
     }
 }
 
-/* A model that takes and gives just these. */
+/* A model with exactly these inputs and outputs. */
 static void answer_itself(struct request *r, bool binary) {
     struct model_tensor *list = calloc(r->inputs_count, sizeof(*list));
     const char *version = "1";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel of build/data/alu (see scripts/gen-alu-ptx), its instructions under test in order,
- * and what the reference expects of them.
+ * A kernel of build/data/alu (see scripts/gen-alu-ptx), its instructions under test in order, and
+ * the results that the reference expects.
  */
 #ifndef TEST_LIB_ALUKERNEL_H
 #define TEST_LIB_ALUKERNEL_H
@@ -39,7 +39,7 @@ struct aluexpect {
     uint64_t d, d2, ulps;
 };
 
-/* Reads build/data/alu/<name>.ptx; the process ends with a message if that fails. */
+/* Reads build/data/alu/<name>.ptx; ends the process with a message on failure. */
 void alukernel_load(struct alukernel *k, const char *name);
 void alukernel_finish(struct alukernel *k);
 

@@ -27,7 +27,7 @@ struct aluref {
     bool carry;       /* CC.CF, in and out */
     bool signs;       /* inside the reference: the signs of a and b differ */
     uint64_t d, d2;   /* results in the register's width */
-    uint64_t ulps;    /* how many units in the last place an approximate result may be off */
+    uint64_t ulps;    /* largest error of an approximate result in units in the last place */
 };
 
 /* Returns false for an instruction that the reference does not know, which fails the test. */

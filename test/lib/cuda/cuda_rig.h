@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device of the real driver (dev_cuda) with the fake one under it, opened in the test's own
- * process, where device memory can be looked at.
- *
- * Owner: the test. Thread: one.
+ * The real driver's device (dev_cuda) on the fake driver, opened in the test's own process, which
+ * can read device memory directly. Owner: the test. Thread: one.
  */
 #ifndef TEST_LIB_CUDA_RIG_H
 #define TEST_LIB_CUDA_RIG_H
@@ -25,7 +23,7 @@
 
 struct rig_op {
     struct dev_op dev; /* must be the first member */
-    uint32_t done;     /* how often it has completed */
+    uint32_t done;     /* number of completions */
 };
 
 #define RIG_CHUNKS 32u /* chunks of the device */
@@ -43,7 +41,7 @@ struct cuda_rig {
     struct dev_kept kept[RIG_CHUNKS];
     uint32_t kept_count;
     int keep_result; /* result of keeping a part, from now on */
-    bool timed;      /* operations from now on ask for their times */
+    bool timed;      /* operations request their times from now on */
     uint32_t done;   /* operations that have completed */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plain loops over small arrays.
+ * Implemented with plain loops over small arrays.
  */
 #include "test/lib/place/placeref.h"
 

@@ -97,7 +97,7 @@ struct rig_kernel {
 };
 void rig_kernels(const struct rig_kernel *kernels, uint32_t count);
 
-/* PTX text that the library takes for a module. */
+/* PTX text that the library accepts as a module. */
 extern const char rig_ptx[];
 
 #endif

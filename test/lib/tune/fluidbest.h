@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The optimum that Fluid is measured against, by search over all schedules of a few trials.
+ * The optimum with which Fluid is compared, found by searching all schedules of a few trials.
  */
 #ifndef TEST_LIB_FLUIDBEST_H
 #define TEST_LIB_FLUIDBEST_H

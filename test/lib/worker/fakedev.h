@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A device for tests: copies and memsets are done on real memory, kernels do nothing but are
- * remembered, and operations complete at once or when the test says so. It watches over the
- * promises of device.h that its caller must keep and counts those that were broken.
+ * A device for tests. Copies and memsets act on real memory, kernels do nothing but are recorded,
+ * and operations complete at once or when the test says so. The device checks the promises of
+ * device.h that its caller must keep, and counts violations.
  *
  * An image is the text "FAKE" followed by kernels' names, separated by blanks. A kernel takes one
- * parameter of 8 bytes, called its token; the names mean something:
- *   fault*   ends with ERR_ILLEGAL_ADDRESS          refuse*  launching it fails with -EINVAL
- *   hang*    runs until its space is cancelled      say*     prints "token\n"
+ * parameter of 8 bytes, called its token. Some names have a meaning:
+ *
+ *   fault*   ends with ERR_ILLEGAL_ADDRESS
+ *   refuse*  launching it fails with -EINVAL
+ *   hang*    runs until its space is cancelled
+ *   say*     prints "token\n"
  *   big*     takes 5000 bytes of parameters; the token is in the first 8
+ *
  * Globals are named var*, and lie at the beginning of the module window, 64 bytes long.
  */
 #ifndef TEST_LIB_FAKEDEV_H

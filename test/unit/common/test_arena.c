@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the arena is zeroed, aligned, apart from its neighbours, and refused rather than
- * wrapped.
+ * Arena memory is zeroed, aligned and does not overlap; sizes that would wrap around are refused.
  */
 #include <criterion/criterion.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Content survives growth, and a failure is sticky until the buffer is cleared.
+ * Contents survive growth, and a failure persists until the buffer is cleared.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -19,7 +19,7 @@ TestSuite(csv, .fini = teardown);
 
 #define READ(text) csv_init(&c, text, sizeof(text) - 1)
 
-/* Expects the next row on this line, with these fields, joined by bars. */
+/* Expects the next row on this line, with these fields, separated by bars. */
 static void expect(uint32_t line, const char *fields) {
     char got[256] = "";
 

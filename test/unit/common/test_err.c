@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every error of the list has a name, a text and a CUresult; unknown errors get a default that says
- * so.
+ * Every error of the list has a name, a text and a CUresult; unknown errors get a default text that
+ * says they are unknown.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Seals hold against a peer, messages are whole or refused, and no descriptor leaks.
+ * Seals hold against the other process, messages arrive complete or are rejected, and no descriptor
+ * leaks.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>

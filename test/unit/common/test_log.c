@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Levels by topic, the form of a record, and that no value can forge a second record.
+ * Levels by topic, the format of a record, and that no value can forge a second record.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -91,7 +91,7 @@ Test(log, values_cannot_forge_a_record) {
     cr_assert_not_null(strstr(text, "evil?2026"));
 }
 
-/* A reader of logs refuses a whole file for one byte that is not UTF-8. */
+/* Readers of logs reject a whole file for one byte that is invalid UTF-8. */
 Test(log, a_record_is_utf8) {
     init("info", NULL);
     capture_begin();

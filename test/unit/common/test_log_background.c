@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A daemon's log: no caller waits for its reader, lost records are counted, and each kind of record
- * is written at most once a second. Each test is a process of its own.
+ * A daemon's log: no caller waits for the log's reader, lost records are counted, and each kind of
+ * record is written at most once a second. Each test is a separate process.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -73,7 +73,7 @@ static const struct {
     uint32_t plain, small, shared;
 } devices[] = {
     {75, 1024, 16, 64, 0, 64, 4, 16, 4},   /* 16,384 bytes a block, in units of 256 */
-    {80, 2048, 32, 164, 1, 163, 8, 32, 9}, /* 17,280 with the system's, in units of 128 */
+    {80, 2048, 32, 164, 1, 163, 8, 32, 9}, /* 17,280 with 1 KiB reserved, in units of 128 */
     {86, 1536, 16, 100, 1, 99, 6, 16, 5},    {87, 1536, 16, 164, 1, 163, 6, 16, 9},
     {89, 1536, 24, 100, 1, 99, 6, 24, 5},    {90, 2048, 32, 228, 1, 227, 8, 32, 12},
     {100, 2048, 32, 228, 1, 227, 8, 32, 12}, {103, 2048, 32, 228, 1, 227, 8, 32, 12},
@@ -105,8 +105,8 @@ Test(occupancy, of_every_capability) {
     }
 }
 
-/* A case that only the unit decides: 64 KiB in blocks of 10,753 bytes are 6 blocks of 10,880, not
- * of 11,008. */
+/* A case in which the allocation unit matters: 64 KiB in blocks of 10,753 bytes are 6 blocks of
+ * 10,880, not of 11,008. */
 Test(occupancy, the_unit_of_shared_memory) {
     struct occupancy_sm sm = sm_at(0);
     const struct occupancy_block block = {32, 16, 10753};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lookup by name, version and flags against the facts in test/data/procaddr_facts.txt, and the
- * order that the binary search needs.
+ * Lookup by name, version and flags, compared with the facts in test/data/procaddr_facts.txt, and
+ * the order that the binary search needs.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

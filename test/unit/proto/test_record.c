@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Record validation: one valid record of every operation is accepted, each of its truncated
- * prefixes and every extension is refused, and so is each bad field, with a reason.
+ * Record validation: one valid record of every operation is accepted. Each of its truncated
+ * prefixes, every extension and each bad field is rejected, with a reason.
  */
 #include <criterion/criterion.h>
 #include <stddef.h>
@@ -195,7 +195,7 @@ Test(record, every_truncated_prefix_and_every_extension_is_refused) {
     cr_expect_gt(refused, 16 * (int)sizeof(struct wire_record));
 }
 
-/* Sets one field of an otherwise valid record; it must then be refused. */
+/* Sets one field of an otherwise valid record, which must then be rejected. */
 #define REFUSED(op, field, value)                                                         \
     do {                                                                                  \
         union any r;                                                                      \

@@ -72,7 +72,7 @@ Test(shim_code, libraries_of_nvidia_are_known_by_name) {
         cr_assert_not(asker_is_library(others[i]), "%s", others[i]);
 }
 
-/* This test is not one of NVIDIA's libraries, so it is told the device's own capability. */
+/* This test is not one of NVIDIA's libraries, so it gets the device's own capability. */
 Test(shim_code, programs_are_told_the_devices_own) {
     int major, minor;
     state.conn.device.library_capability = 130;
@@ -125,8 +125,8 @@ Test(shim_code, a_refusal_says_why) {
     cr_assert_eq(m->module, 0, "the number is free again");
 }
 
-/* The runtime loads by a private table, by which it also reports that it no longer needs the code.
- */
+/* The runtime loads code through a private table, and also uses it to report that it no longer
+ * needs the code. */
 Test(shim_code, an_old_runtime_loads_by_its_own_way) {
     static const CUuuid id = {{0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4, (char)0xe7,
                                0x4a, (char)0x89, (char)0x87, (char)0xd9, 0x39, 0x12, (char)0xfd,

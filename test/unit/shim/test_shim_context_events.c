@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Events of whole contexts: the streams that they wait for, and the streams that wait for them,
- * also later ones. Contexts whose users are counted.
+ * including later ones. Also contexts whose users are counted.
  */
 #include <criterion/criterion.h>
 

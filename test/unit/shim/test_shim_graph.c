@@ -495,7 +495,7 @@ Test(shim_graph, its_memory_is_there_from_the_first_launch_on) {
     cr_assert_eq(graph_bytes(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), RIG_GRANULE);
 }
 
-/* The worker is told which memory is alive at the end of an iteration. */
+/* The worker gets the list of memory that is alive at the end of an iteration. */
 Test(shim_graph, the_worker_hears_what_is_allocated_when) {
     CUgraph g = make();
     CUgraphNode a, b;

@@ -378,7 +378,7 @@ Test(shim_texture, surfaces_are_of_arrays) {
     cr_assert_eq(cuSurfObjectCreate(&s, &r), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* A number is reused only after the worker has dropped it and answered. */
+/* A number is reused only after the worker has dropped it and replied. */
 Test(shim_texture, numbers_are_dropped_before_they_come_again) {
     static uint64_t used[WIRE_TEXTURES_FIRST], live[16];
     CUDA_RESOURCE_DESC r = of_linear(device, 4096);

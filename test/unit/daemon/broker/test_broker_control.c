@@ -49,7 +49,7 @@ static void teardown(void) {
 
 TestSuite(broker_control, .init = setup, .fini = teardown, .timeout = 180);
 
-/* A request with up to two numbers; see also `text`. */
+/* A request with up to two numeric arguments; `text` adds a text argument. */
 static bool ask(enum ctl_verb verb, int a, int64_t x, int b, int64_t y) {
     asker.request = (struct ctl_request){.verb = verb};
     if (a >= 0) ctl_msg_put(&asker.request, a, x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options: values with units, files with all their errors, the order of sources, reload.
+ * Options: values with units, files with all their errors, the precedence of sources, and reload.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

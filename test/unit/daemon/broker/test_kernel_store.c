@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Profiles of kernels outlive the daemon, for the device on which they were measured.
+ * Kernel profiles outlive the daemon; they are stored for the device on which they were measured.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A process's silence does not include the time that it waits for a processor.
+ * The measured silence of a process excludes the time that it waits for a processor.
  */
 #include <criterion/criterion.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 
 TestSuite(silence, .timeout = 60);
 
-/* Both on one processor, so that each waits for the other. */
+/* Runs on the test's processor, so that each of the two waits for the other. */
 static pid_t spinner(void) {
     cpu_set_t one;
     sched_getaffinity(0, sizeof(one), &one);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places at which clients' windows are looked for.
+ * Search for addresses at which clients' windows fit.
  */
 #include "daemon/broker/jobs/slots.h"
 

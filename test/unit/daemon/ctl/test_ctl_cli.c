@@ -705,7 +705,8 @@ Test(ctl_cli_daemon, run_passes_on_what_the_job_needs) {
     cr_assert_str_eq(RUN("sh", "-c", "echo $NVTX_INJECTION64_PATH $SALUS_WEIGHT"), "/other\n");
 }
 
-/* Refuses a variable that the library would ignore silently. An option counts over a variable. */
+/* A variable that the library would ignore silently is an error. An option takes precedence over
+ * a variable. */
 Test(ctl_cli_daemon, run_refuses_variables_that_are_wrong) {
     static const char *const wrong[][3] = {
         {"SALUS_WEIGHT", "0", "0 is out of range: 1 to 1000"},
@@ -834,8 +835,8 @@ Test(ctl_cli_daemon, run_can_be_strict) {
     cr_assert_str_eq(RUN("--strict", "sh", "-c", "echo ${SALUS_STRICT-unset}"), "1\n");
 }
 
-/* In a child: waits until the command has said its number, connects as a job of it, and lets the
- * command end. */
+/* In a child process: waits until the command has printed its number, connects as a job of it,
+ * and lets the command end. */
 static pid_t job_of_the_command(uint64_t ephemeral) {
     struct wire_hello h = broker_rig_hello();
     char path[128];

@@ -42,7 +42,7 @@ Test(ctl_frameworks, code_generators_are_for_the_software_gpu_only) {
     cr_assert_eq(frameworks_plan(&other, settings), 1);
 }
 
-/* The asynchronous allocator takes CUDA IPC, NCCL and snapshots of memory away from PyTorch. */
+/* With the asynchronous allocator, PyTorch has no CUDA IPC, no NCCL and no memory snapshots. */
 Test(ctl_frameworks, another_allocator_is_for_those_who_ask) {
     cr_assert_null(planned(&soft, "PYTORCH_ALLOC_CONF"));
     cr_assert_null(planned(&soft, "PYTORCH_CUDA_ALLOC_CONF"));

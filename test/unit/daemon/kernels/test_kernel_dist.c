@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Distributions of durations: bins, means, quantiles, fading.
+ * Distributions of durations: bins, means, quantiles, and decay of old samples.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

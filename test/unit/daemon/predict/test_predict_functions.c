@@ -93,8 +93,8 @@ Test(predict_functions, each_call_has_its_own_values) {
     netgraph_finish(&g);
 }
 
-/* An attribute that a caller omits may have a default of the function, which is not read. Only
- * attributes declared without one are the operator's. */
+/* A call may omit an attribute for which the function has a default; the default's value is not
+ * used. Only attributes declared without a default are passed to the operator. */
 static void with_a_default(struct onnxmake *m) {
     make_block(m);
     m->model.functions[0]->n_attribute = 0;

@@ -26,7 +26,7 @@
 #define JOBS "@0 +1(1,1)s100 +2(1,1)\n"
 #define JOINED "@0 lane 0=1, admit 1@0, lane 1=1, admit 2@1, arm 4000000100\n"
 
-/* Makes a scheduler whose shares are multiples of `share_sms`. */
+/* Makes a scheduler whose shares are rounded to multiples of `share_sms`. */
 static struct sched *make_by(const char *policy, uint32_t share_sms) {
     struct sched *s;
     char why[160] = "", word[512];

@@ -247,7 +247,7 @@ static void dues(const struct world *w, double due[JOBS]) {
         if (open[i]) due[i] = left * w->jobs[i].weight / weights;
 }
 
-/* Each job's part of the device time used since the latest clear_counts is its due. */
+/* Expects that each job got its due share of the device time since the latest clear_counts. */
 static void expect_shares(struct world *w, const char *what) {
     double due[JOBS];
     dues(w, due);

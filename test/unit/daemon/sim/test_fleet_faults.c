@@ -88,7 +88,7 @@ Test(fleet_faults, actions_that_cannot_be_are_found_out) {
     expect(twice, "is refused and does not wait");
 }
 
-/* A job that does not fit is no fault. */
+/* A job that does not fit is no fault of the placer. */
 Test(fleet_faults, jobs_that_nobody_places_are_counted) {
     char why[FLEET_WHY_BYTES];
     cr_expect_eq(run((struct script){0}, why), 0, "%s", why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that are drawn by rules satisfy the rules, and the requests told to the placer have the
+ * Jobs that are drawn by rules satisfy the rules, and the requests that the placer sees have the
  * intended error.
  */
 #include <criterion/criterion.h>

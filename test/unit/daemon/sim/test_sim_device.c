@@ -106,7 +106,7 @@ Test(sim_device, equal_ends_come_together_in_order_of_job) {
     simdev_destroy(d);
 }
 
-/* A class that never empties for days of virtual time must not lose small progress. */
+/* In a class that is never empty for days of virtual time, small progress must not be lost. */
 Test(sim_device, clocks_that_run_for_long_still_see_a_nanosecond) {
     uint32_t ended[JOBS];
     struct simdev *d = device((uint32_t[]){1000, 1000, 1}, 3);

@@ -127,7 +127,7 @@ static void begin(void) {
     w.c = wireclient_attach(w.b);
 }
 
-/* Others are served as before. */
+/* The other clients are served as before. */
 static void end(void) {
     expect_job(w.b, "afterwards");
     wireclient_detach(w.c);

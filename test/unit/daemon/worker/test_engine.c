@@ -97,7 +97,7 @@ Test(engine, an_event_has_the_time_at_which_the_work_before_it_ended) {
     end(&w);
 }
 
-/* A profiler asks for these times, and may ask late. */
+/* A profiler requests these times, and may do so late. */
 Test(engine, a_marked_event_has_the_times_of_the_operation_before_it) {
     struct world w = begin(0, false);
     const _Atomic uint64_t *ns = w.c->com->event_ns;

@@ -548,7 +548,7 @@ Test(replay, a_module_and_its_place_alone) {
     succession_end(&r);
 }
 
-/* As it is when the worker ends while the module is being loaded. */
+/* State of a worker that ended while the module was being loaded. */
 static void forget_place(struct recovery_state *e) {
     uint64_t at = 0, next;
     for (struct log_entry *l; (l = record_log_at(&e->log, at, &next)); at = next)

@@ -438,7 +438,7 @@ Test(stream, a_share_of_the_device_is_the_streams_own) {
     end(&w);
 }
 
-/* A queue keeps the priority that it was made with. */
+/* A queue keeps the priority with which it was created. */
 Test(stream, a_priority_is_the_streams_when_it_is_empty) {
     struct world w = begin(0);
     struct wire_stream_priority higher = {.priority = -3};

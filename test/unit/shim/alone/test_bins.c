@@ -74,8 +74,8 @@ Test(bins, only_complete_blocks_give_their_memory_back) {
     bins_finish(&b);
 }
 
-/* A model of the stream that uses each block, and until when. No block may be handed to a stream
- * that could run ahead of its last use, and none twice. */
+/* The model stores, for each block, the stream that uses it, and until when. No block may be
+ * given to a stream that could run ahead of its last use, and none twice. */
 #define BLOCKS 64
 
 struct model {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lanes: steps that depend on each other are ordered only by lanes and waits; chains stay in one
- * lane; branches get lanes of their own while there are any.
+ * Lanes: dependencies between steps are expressed by lanes and waits only. Chains stay in one lane;
+ * branches get separate lanes while there are free ones.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -86,8 +86,8 @@ static bool is_after(const struct told *b, const struct told *a, const struct la
     return a->lane == b->lane ? a->seq < b->seq : behind->at[a->lane] >= a->seq;
 }
 
-/* Computes what a correct device has completed before a record: all earlier records of its lane,
- * and everything that they and it waited for. */
+/* Computes the records that a correct device has completed before a record: all earlier ones of
+ * its lane, and everything that those and this one waited for. */
 static void follow(struct told *steps, struct lanes_place *known, int count, struct told *s) {
     struct lanes_place all = s->waits;
     for (int i = 0; i < count; i++)

@@ -39,7 +39,7 @@ static void end(void) {
 
 TestSuite(shim_link, .init = begin, .fini = end);
 
-/* Adds an input from memory of exactly its length. Checks that a refusal has a reason, and adds
+/* Adds an input from memory of exactly its length. Checks that a rejection has a reason and adds
  * nothing. */
 static CUresult add(CUjitInputType type, const void *data, size_t bytes) {
     size_t before = l.image.len;

@@ -307,7 +307,7 @@ Test(shim_mem, who_was_refused_looks_again) {
     can_have(26);
     cr_expect_eq(free_granules(), 23, "once");
     set_credit(26, 20);
-    take_plain(24 * GRANULE); /* the program has more memory than it was told */
+    take_plain(24 * GRANULE); /* the program has more memory than was reported to it */
     can_have(40);
     cr_expect_eq(free_granules(), 14);
 }

@@ -705,7 +705,7 @@ static void pass_the_ball(void) {
 
 static _Atomic uint64_t late; /* wake-ups that a waiting thread did not get */
 
-/* Returns 0, or -ETIMEDOUT when the other thread has stopped. */
+/* Returns 0, or -ETIMEDOUT if the other thread has stopped. */
 static int wait_for_the_ball(uint32_t mine) {
     const struct timespec limit = {.tv_sec = 1};
     uint32_t ball;

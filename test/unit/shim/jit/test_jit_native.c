@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program from which the devices are hidden.
+ * The program that is shown no devices.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -329,7 +329,7 @@ BOTH(what_is_not_backed_fails_in_its_turn) {
  * complete. */
 BOTH(nothing_runs_behind_what_failed) {
     cuda_rig_fill(&rig, queue, &ops[0], base() + 4 * RIG_GRANULE, 1, 4);
-    for (uint32_t i = 1; i < MANY; i++) /* also operations that the driver would not have yet */
+    for (uint32_t i = 1; i < MANY; i++) /* includes operations that the driver does not have yet */
         cr_assert_eq(append(i), 0);
     rig.fake->run();
     uint32_t seen = 0;
@@ -348,8 +348,8 @@ BOTH(nothing_runs_behind_what_failed) {
 
 /* ---- new memory ------------------------------------------------------------------------------ */
 
-/* A chunk that was somebody's is cleared behind whatever the device is at. Nobody waits for that
- * but who uses it. */
+/* A chunk that had an owner is cleared after the device's current work. Only the next user of
+ * the chunk waits for that. */
 BOTH(others_go_on_while_a_chunk_is_cleared) {
     struct rig_space another;
     struct dev_chunk *fresh[3];
@@ -431,8 +431,8 @@ static void run_one(int err) {
     cr_assert_eq(ops[0].dev.result, 0);
 }
 
-/* The places where pieces meet are in the middle of a row, between rows, between slices; on either
- * side. */
+/* Pieces meet in the middle of a row, between rows and between slices, in the source or in the
+ * destination. */
 BOTH(copies_lie_in_pieces_of_the_host_window) {
     uint8_t *edge = show_host(), *dev = (uint8_t *)cuda_rig_words(base());
     for (int before = 1; before < 600; before += 37) {
@@ -834,8 +834,8 @@ static void check_end(uint32_t i, int result, bool begun, uint32_t suspects) {
     cr_expect_eq(ops[i].dev.suspects, suspects, "%u", i);
 }
 
-/* Two jobs have kernels in flight, so the culprit is unknown. Operations behind them did not begin.
- */
+/* Two jobs have kernels in flight, so the culprit is unknown. Operations queued after those did
+ * not begin. */
 BOTH(one_of_two_did_it) {
     struct rig_space job;
     cr_assert_eq(cuda_rig_space(&rig, &job, 1), 0);

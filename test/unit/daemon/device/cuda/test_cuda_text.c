@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel output on a driver that writes the output of all jobs to one place: each job gets its own
- * lines, all of them, in order, before its operation is complete.
+ * Kernel output on a driver that writes the output of all jobs to one descriptor: each job gets its
+ * own lines, all of them, in order, before its operation completes.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

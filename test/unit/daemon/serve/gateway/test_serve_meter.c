@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device time that a model's program reports; the test is the device.
+ * The device time that a model's program reports; the test acts as the device.
  */
 #include "daemon/serve/model/meter.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Heads of responses, byte for byte, and the date in them.
+ * Response heads, byte for byte, and their date.
  */
 #include <criterion/criterion.h>
 #include <string.h>

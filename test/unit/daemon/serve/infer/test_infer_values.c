@@ -48,7 +48,7 @@ Test(infer_values, integers_are_exact_to_their_bounds) {
     expect_bytes(DATATYPE_UINT32, 1, "[4294967295]", "\xff\xff\xff\xff", 4, "[4294967295]");
     expect_bytes(DATATYPE_INT32, 2, "[-2147483648,2147483647]", "\0\0\0\x80\xff\xff\xff\x7f", 8,
                  "[-2147483648,2147483647]");
-    /* 2^53 + 1 is no double. */
+    /* 2^53 + 1 is not representable as a double. */
     expect_bytes(DATATYPE_INT64, 1, "[9007199254740993]", "\1\0\0\0\0\0\x20\0", 8,
                  "[9007199254740993]");
     expect_bytes(DATATYPE_INT64, 2, "[-9223372036854775808,9223372036854775807]",

@@ -33,7 +33,7 @@ static struct play play_start(void) {
 }
 
 static uint32_t play_random(struct play *p, uint32_t below) {
-    p->random ^= p->random << 13; /* xorshift: an LCG's low bits have periods of their own */
+    p->random ^= p->random << 13; /* xorshift, because an LCG's low bits have short periods */
     p->random ^= p->random >> 17;
     p->random ^= p->random << 5;
     return (p->random >> 3) % below;
@@ -554,7 +554,7 @@ Test(iteration, requests_on_a_busy_machine) {
     expect(&p, "requests on a busy machine", 0.99, 0.6);
 }
 
-/* The program reads the loss every 20 iterations, and takes its time to write it down. */
+/* The program reads the loss every 20 iterations, and takes time to log it. */
 Test(iteration, a_log_now_and_then_is_no_request) {
     struct play p = play_start();
     for (int i = 0; i < 400; i++) {

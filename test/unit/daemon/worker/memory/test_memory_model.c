@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random calls of memory.h by three clients and two lanes against a model that has no addresses and
- * no device: a private page is a cell, a lane and a segment are rows of cells, a page of it names
- * one by number. A segment of the lane is numbers of cells there, which any number of pages name.
+ * Random calls of memory.h by three clients and two lanes, compared with a model that has no
+ * addresses and no device. In the model a private page is a cell, and a lane and a segment are rows
+ * of cells; a page of a lane or segment refers to a cell by number. A segment of the lane is a list
+ * of cells of the lane, which any number of pages may refer to.
+ *
  * After every call each page must show its cell, the device must hold as many chunks as the model,
- * and memory_check must be content. On the fake device calls fail at random as well. On the
- * software GPU the process ends now and then, and another one adopts what it left.
+ * and memory_check must succeed. On the fake device calls also fail at random. On the software GPU
+ * the process ends now and then, and another one adopts what it left.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -268,7 +268,7 @@ Test(code, a_kernel_has_no_more_registers_than_it_asks_for) {
     cr_expect_gt(registers_with(".minnctapersm 4"), 100, "of how many threads is not known");
 }
 
-/* Registers whose lives do not overlap share slots; wide functions stay small. */
+/* Registers with disjoint lifetimes share slots, so wide functions stay small. */
 Test(code, registers_share_slots) {
     static char text[1 << 16];
     size_t n =

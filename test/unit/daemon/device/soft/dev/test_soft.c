@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software device through its table of operations, as the worker uses it.
+ * The software device through its table of operations, as in the worker.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -753,7 +753,7 @@ Test(soft, a_kernel_is_counted) {
         cr_assert_eq(wait_one(), &op);
         cr_expect_eq(op.thread_insts, 100 * 32 * 12, "%lu", (unsigned long)op.thread_insts);
         cr_expect_eq(op.memory_bytes, 100 * 256, "%lu", (unsigned long)op.memory_bytes);
-        set.thread_insts = set.memory_bytes = 9; /* values of an earlier use */
+        set.thread_insts = set.memory_bytes = 9; /* leftover values of an earlier use */
         struct dev_memset m = {.dst = BASE, .width_elems = MIB, .height = 1, .elem_bytes = 1};
         cr_assert_eq(dev_soft.memset(queue, &m, &set), 0);
         cr_assert_eq(wait_one(), &set);

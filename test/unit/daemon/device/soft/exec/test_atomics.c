@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * atom and red: every operation and type against a model, several threads at once, and loads and
- * stores of every width.
+ * atom and red: every operation and type compared with a model, several threads at once, and loads
+ * and stores of every width.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -244,7 +244,7 @@ static uint32_t metadata(const struct form *f, const struct matrices *m, unsigne
     return word;
 }
 
-/* Returns the position in the whole row of value `at` of a row of a sparse a. */
+/* Returns the index in the uncompressed row of element `at` of a row of a sparse a. */
 static unsigned whole(const struct form *f, const struct matrices *m, unsigned row, unsigned at) {
     if (f->a == TF32) return at * 2 + (m->picked[row][at] == 14);
     unsigned unit = matrixref_widths[f->a] == 4 ? 2 : 1, place = at / unit;

@@ -32,7 +32,7 @@ static const struct order {
     {"mov.u32 %j, %l;", 1, 0, 31},
     {"mov.u32 %j, 5;", 0, 5, 31},
     {"sub.u32 %j, 31, %l;", 31, 31, 31}, /* 31 - l, as 31 * l + 31 of 32 */
-    {"min.u32 %j, %l, 30;", 1, 0, 30},   /* but the last lane */
+    {"min.u32 %j, %l, 30;", 1, 0, 30},   /* except the last lane */
     {"mad.lo.u32 %j, %l, 17, 3; and.b32 %j, %j, 31;", 17, 3, 31},
 };
 
