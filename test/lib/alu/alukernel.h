@@ -22,7 +22,7 @@ struct alusubject {
         bool neg;
         uint64_t constant;
     } src[4];
-    uint32_t d_bits, d2_bits; /* d2_bytes 0: there is no second result */
+    uint32_t d_bits, d2_bits; /* d2_bits 0: there is no second result */
     int32_t d, d2;            /* registers */
 };
 

@@ -300,7 +300,7 @@ static void note_silence(struct broker_rig_worker *w, uint64_t since_ns) {
     if (ns > atomic_load(&w->silence_ns)) atomic_store(&w->silence_ns, ns);
 }
 
-/* `spoke_ns`: the time of the latest heartbeat. */
+/* `spoke_ns`: a time just before the latest heartbeat. */
 static void beat(struct broker_rig_worker *w, int fd, uint64_t *spoke_ns) {
     struct wire_worker_msg m = {.kind = WIRE_BEAT};
     uint64_t before_ns = fdutil_now_ns();

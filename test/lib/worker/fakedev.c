@@ -103,7 +103,7 @@ struct dev_func {
 
 struct dev_module {
     struct dev *dev;
-    struct dev_space *space; /* may be destroyed before the array */
+    struct dev_space *space; /* may be destroyed before the module */
     uint32_t count;
     struct dev_func *funcs;
     char names[16][FAKE_NAME_BYTES];
@@ -317,7 +317,7 @@ static uint64_t fake_chunk_id(const struct dev *dev, const struct dev_chunk *c) 
     return (uint64_t)(c - dev->chunks);
 }
 
-/* Recovery is never tested by opening this device again. */
+/* This device is never opened again, so there is no chunk to adopt. */
 static int fake_chunk_adopt(struct dev *dev, uint64_t id, struct dev_chunk **out) {
     *out = NULL;
     return id < FAKE_CHUNKS ? -ENOENT : -EINVAL;

@@ -38,9 +38,9 @@ extern const struct dev_recovery_ops fakedev_recovery;
 /* fakedev with its own textures, arrays, tensor maps, clusters and references.
  *
  * It rejects textures and arrays of width 13. A tensor map's first word is the global address,
- * the last one the kind. For clusters it reports 1000 times the threads plus 10 times the width
- * and depth; the largest cluster has 4 blocks; 13 bytes of shared memory are rejected. Modules
- * have references whose names begin with "ref". */
+ * the last one the kind. The number of clusters is 1000 times the block's width, plus 10 times the
+ * cluster's width, plus the grid's depth. The largest cluster has 4 blocks; 13 bytes of shared
+ * memory are rejected. Modules have references whose names begin with "ref". */
 extern const struct dev_ops fakedev_arrays;
 #define FAKEDEV_ARRAYS 8u
 #define FAKEDEV_SEEN(handle) ((handle) ^ 0x5ee00000000)

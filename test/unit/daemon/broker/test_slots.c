@@ -61,7 +61,7 @@ Test(slots, none_overlaps_another_or_the_end) {
 
 Test(slots, where_windows_end_before_that_the_next_one_is_tried) {
     begin_at(0x200000000000);
-    slots.count = 10; /* remaining part of the addresses below */
+    slots.count = 10; /* all of them below the sanitizers' addresses */
     cr_assert_eq(slots_after(&slots, 0), 1);
     cr_assert_eq(slots_after(&slots, 9), 10);
     begin_at(0x600000000000);

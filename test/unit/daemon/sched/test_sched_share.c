@@ -426,7 +426,7 @@ static uint64_t served(const char *lane, const char *control, int32_t priority, 
     return used_ns;
 }
 
-/* The job gets as much as without sharing by weight. */
+/* The job gets as much as under pack, which does not balance jobs by weight. */
 Test(sched_share, high_priority_is_not_held_back) {
     uint64_t fair_ns = served("fair", "open", 1, 0), pack_ns = served("pack", "open", 1, 0);
     cr_expect_geq(fair_ns, pack_ns);

@@ -403,7 +403,7 @@ Test(replay, what_was_not_answered_is) {
     cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
     next_worker(&r);
     cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
-    /* restarts, so that the next worker counts from the start of the first record */
+    /* this worker counts from where the first one was */
     next_worker(&r);
     cr_assert_eq(wireclient_result(r.c, unback), -EAGAIN);
     let_go(&r, 0);

@@ -60,7 +60,7 @@ static struct dev_ops ops; /* the software GPU's operations, of which these are 
 static uint32_t given;     /* operations given to the device for a client that catches up */
 static uint32_t together;  /* number of these given while others were in flight */
 static uint32_t stall_at;  /* from this operation on, completion is not reported */
-static uint64_t least[WIRE_STREAMS_FIRST]; /* smallest numbers that the page has shown */
+static uint64_t least[WIRE_STREAMS_FIRST]; /* stream_done at the end; must not decrease */
 static bool lowered;
 
 static void watch(struct dev_op *op) {
@@ -216,7 +216,7 @@ static uint64_t launch(uint32_t stream, enum kernel_func func, uint32_t to, uint
     return wireclient_send(r.c, WIRE_LAUNCH, stream, false, &l, sizeof(l), params, 16);
 }
 
-/* Number of words to fill; the last one may be less than a word. */
+/* Fills one word of 4 bytes. */
 static uint64_t fill(uint32_t stream, uint64_t addr, uint32_t value) {
     struct wire_memset m = {
         .dst = addr, .width_elems = 1, .height = 1, .value = value, .elem_bytes = 4};
