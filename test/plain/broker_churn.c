@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Four threads of clients connect and leave in every way, correctly and incorrectly, and one thread
- * queries and changes everything it can, while the worker dies again and again. No thread hangs,
- * nothing leaks, and the broker keeps serving. For TSan and leak checkers; `broker_churn [rounds]`.
+ * Four threads of clients connect and leave in every way, correctly and incorrectly. One thread
+ * queries and changes everything it can. Meanwhile the worker dies again and again. No thread
+ * hangs, nothing leaks, and the broker keeps serving. For TSan and leak checkers; `broker_churn
+ * [rounds]`.
  */
 #include <errno.h>
 #include <stdio.h>

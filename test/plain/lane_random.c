@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Lanes under random arrivals, departures, growth, boundaries, draining, swapping, groups and
- * users. After every step it calls lanes_check, and compares with a model that has only a list of
- * jobs and a list of lanes and computes all sums anew: the safety condition, the result of each
- * call, and the lane that it chooses. The model also judges plans. Every other plan is carried out,
- * in a random order with boundaries in between: afterwards the waiting job must fit.
+ * users. After every step it calls lanes_check, and compares the lanes with a model, which has only
+ * a list of jobs and a list of lanes and computes all sums anew. The model checks the safety
+ * condition, the result of each call, and the lane that it chooses. The model also judges plans.
+ * Every other plan is carried out, in a random order with boundaries in between: afterwards the
+ * waiting job must fit.
  *
  *   lane_random [steps [seed...]]
  */

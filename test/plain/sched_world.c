@@ -2,11 +2,14 @@
  *
  * Random worlds of jobs, under every lane policy, every kernel policy and every controller. Jobs
  * arrive, wait, run iterations of several operations, ask for more memory, are paused, stop
- * reaching boundaries, and leave early.
+ * reaching boundaries, and leave early. After every step:
  *
- * After every step: the invariants hold, no operation runs twice or before its iteration, no two
- * jobs run in one lane, no two users are in one lane unless they share, every request is answered,
- * at most one job waits for memory beyond what it holds, and no process waits whose run has begun.
+ *   - the invariants hold, and every request is answered;
+ *   - no operation runs twice or before its iteration, and no two jobs run in one lane;
+ *   - no two users are in one lane unless they share;
+ *   - at most one job waits for memory beyond what it holds;
+ *   - no process waits whose run has begun.
+ *
  * A recording of the world replays to the same actions. At the end of a world no job is left
  * waiting: every job that was not refused has run all its operations.
  *

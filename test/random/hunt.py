@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates many programs, checks each by two host builds, compiles it in several ways, and runs it on the
-interpreter and through the real daemon, several at a time."""
+"""Generates many programs and checks each by two host builds. Then compiles it in several ways and runs it on the
+interpreter and through the real daemon, several programs at a time."""
 import collections
 import concurrent.futures
 import os

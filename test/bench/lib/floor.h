@@ -3,8 +3,8 @@
  * Measurements relative to a varying floor. The floor is the round trip of one cache line between
  * two CPUs. It differs between machines, and on a virtual machine it jumps between a NEAR and a FAR
  * value within seconds, as the host moves its CPUs. So every sample is taken between two
- * measurements of the floor, dropped when those differ by more than FLOOR_STEADY, and reported by
- * mode as a ratio to its own floor. Without a steady floor there is no verdict.
+ * measurements of the floor, and dropped when those differ by more than FLOOR_STEADY. It is
+ * reported by mode as a ratio to its own floor. Without a steady floor there is no verdict.
  *
  * Uses one pair of CPUs at a time: the caller runs pinned to the first, a peer thread to the
  * second. The peer spins between jobs, so no measurement includes a wake-up.

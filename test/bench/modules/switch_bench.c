@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cost of a lane switch: the time from the completion of the last operation of one job's
- * iteration, as the device reports it, to the launch of the first operation of the other job's next
- * iteration on the device. The same time between iterations of a job that is alone in its lane is
- * subtracted. Two clients share one lane on a device that does nothing; iterations use the lane's
- * memory and are marked, and the next one is always queued already. A switch must move no byte and
- * map nothing (Salus, section 3.3.1).
+ * The cost of a lane switch. It begins when the device reports the completion of the last operation
+ * of one job's iteration. It ends when the device gets the first operation of the other job's next
+ * iteration. The same time between iterations of a job that is alone in its lane is subtracted.
+ *
+ * Two clients share one lane on a device that does nothing; iterations use the lane's memory and
+ * are marked, and the next one is always queued already. A switch must move no byte and map nothing
+ * (Salus, section 3.3.1).
  *
  *   switch_bench [repetitions]
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clients of a model "add" over persistent connections, each with one request at a time, and the
- * server process's CPU time for one request by the scheduler's accounting (schedstat), of all its
- * threads. Each answer is checked.
+ * Clients of a model "add" over persistent connections, each with one request at a time. Measures
+ * the server process's CPU time for one request, by the scheduler's accounting (schedstat) of all
+ * its threads. Each answer is checked.
  *
  *   request_bench PORT PID CLIENTS REQUESTS    prints {"ns": CPU of a request, "wall_ns": time of
  * one}

@@ -2,8 +2,8 @@
  *
  * Another timeline (daemon/device/soft/dev/timeline.h) for a worker of the benches. Tasks that only
  * take time share the multiprocessors, all at once and max-min fair. The device's own timeline
- * serves one after the other instead. So jobs slow each other as on a device that they share, and
- * neither that nor the time of a kernel depends on the load of this machine's processors.
+ * serves one after the other instead. So jobs slow each other as on a device that they share.
+ * Neither that nor the time of a kernel depends on the load of this machine's processors.
  *
  * `spend.ns` is the remaining time of a task, as if it had all the multiprocessors that it wants;
  * `freed_ns` is the time at which that ends.

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Random functions in PTX, with a model. The functions use registers of every width and predicates,
- * each with a short lifetime, in arbitrary control flow (branches, jump tables, exits, calls), with
- * guarded writes, vectors, pairs of destinations and discarded results. The model runs one lane at
- * a time on registers that are never shared, so it is independent of register slots, masks and
- * divergence. A program reads no register before every path to it has written one; every loop ends.
+ * each with a short lifetime. Control flow is arbitrary: branches, jump tables, exits, calls.
+ * Writes may be guarded, and there are vectors, pairs of destinations and discarded results.
+ *
+ * The model runs one lane at a time on registers that are never shared, so it is independent of
+ * register slots, masks and divergence. A program reads no register before every path to it has
+ * written one; every loop ends.
  */
 #ifndef TEST_LIB_PTXRANDOM_H
 #define TEST_LIB_PTXRANDOM_H

@@ -2,10 +2,14 @@
 """A form: an instruction with registers, as the text of a kernel in which each thread runs it once.
 
 Operands are written as in test/verify/instructions.py, "f32; f32; b32:n": results first, then inputs. After a
-colon stands the kind of the values (values.py), if it is not the type's default. In a body of several instructions
-$i0 is the first input, $o0 the first result, $M 32 bytes of global memory of the thread, $S of shared and $L of
-local memory, $X the generic address of $S, $A0 the address of the first input in global memory, $B 1 KiB of shared
-memory of the warp.
+colon stands the kind of the values (values.py), if it is not the type's default. In a body of several
+instructions:
+
+    $i0, $o0    the first input, the first result
+    $M, $L      32 bytes of the thread in global memory, and in local memory
+    $S, $X      32 bytes of the thread in shared memory, and their generic address
+    $A0         the address of the first input in global memory
+    $B          1 KiB of shared memory of the warp
 """
 import itertools
 import re

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The control law with random plants: a latency l = n + m' x for a lever at x. Whatever slope m the
- * lever assumes, it settles at the target latency as long as 0 < m'/m < 2 (GPUColo, section V.B),
- * without overshoot while m'/m <= 1. If the target is out of reach, the lever stays at its end. A
- * learned slope stays within that range.
+ * lever assumes, it settles at the target latency if 0 < m'/m < 2 (GPUColo, section V.B). It does
+ * not overshoot if m'/m <= 1. If the target is out of reach, the lever stays at its end. A learned
+ * slope stays within that range.
  */
 #include <criterion/criterion.h>
 #include <math.h>

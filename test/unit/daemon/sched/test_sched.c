@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler, as timed traces: a script of events, the actions it must give as literal text.
- * Then a hundred thousand random steps against a plain model.
+ * The scheduler, as timed traces: a script of events, and the expected actions as literal text.
+ * Then a hundred thousand random steps, compared with a plain model.
  *
- * Script, one step a line: `@time event...`, where an event is
- *   +J    job J joined         -J    job J left
- *   J:N   kernel N of job J submitted                   J~N  a memory operation
- *   J=N   operation N of job J is done
- * and the trace gives a line a step: `@time J:N ...`, the operations to run, in order.
+ * A script has one step a line, `@time event...`. Events are:
+ *   +J    job J joined                     -J    job J left
+ *   J:N   kernel N of job J submitted      J~N   memory operation N of job J submitted
+ *   J=N   operation N of job J completed
+ * The trace has one step a line, `@time J:N ...`: the operations to run, in order.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The simulator and the worker decide the same. Both run a workload in virtual time, and every turn
- * that begins or ends, its reason, every boundary, every spill and every operation must be the
+ * The simulator and the worker decide the same. Both run a workload in virtual time. Every start
+ * and end of a turn with its reason, every boundary, every spill and every operation must be the
  * same, at the same time.
  */
 #include <criterion/criterion.h>

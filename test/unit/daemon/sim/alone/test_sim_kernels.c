@@ -450,7 +450,7 @@ static bool is_searched(const char *every) {
     char *searched = traced(&w, config);
     config.policy.sm_threshold = 80;
     char *fixed = traced(&w, config);
-    /* both texts begin with the policy's name */
+    /* skips the configurations, which differ */
     size_t head = strcspn(searched, "@"), other = strcspn(fixed, "@");
     bool differ = strcmp(searched + head, fixed + other) != 0;
     free(searched);

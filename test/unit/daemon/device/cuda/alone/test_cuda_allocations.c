@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The real driver's device allocates no memory in the steady state, neither for operations that go
- * to the driver at once nor for those that wait with their own parameters.
+ * The real driver's device allocates no memory in the steady state. That holds for operations that
+ * go to the driver at once and for those that wait with their own parameters.
  */
 #include <criterion/criterion.h>
 

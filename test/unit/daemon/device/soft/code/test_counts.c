@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The counts of executed instructions and moved bytes: exact numbers for accesses whose sectors can
- * be counted by hand, random accesses against a plain count, and equal counts from every build of
- * the handlers with any number of threads.
+ * The counts of executed instructions and moved bytes. They are exact for accesses whose sectors
+ * can be counted by hand, and equal a plain count for random ones. Every build of the handlers
+ * gives the same counts with any number of threads.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

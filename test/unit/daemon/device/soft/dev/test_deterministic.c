@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The software GPU as a deterministic device. Races between blocks, clocks, and kernels that wait
- * for later ones have the same results in every run, independently of the number of threads, of
- * other clients, and of the time at which the later kernel is submitted.
+ * for later ones have the same results in every run. Neither the number of threads, nor other
+ * clients, nor the time at which the later kernel is submitted matters.
  */
 #include <criterion/criterion.h>
 #include <poll.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reads and writes of a lane, up to 16 bytes, are never seen torn. Blocks on several threads write
- * values whose parts agree and read them back, in every shape, for lanes that are adjacent, spread,
- * all at one address, or only partly active. To find tearing without a second processor, one thread
- * is also single-stepped through every instruction of a handler. ThreadSanitizer ignores kernels'
- * memory, so this test covers that.
+ * values whose parts agree and read them back. The values have every shape; lanes are adjacent,
+ * spread, all at one address, or only partly active.
+ *
+ * To find tearing without a second processor, one thread is also single-stepped through every
+ * instruction of a handler. ThreadSanitizer ignores kernels' memory, so this test covers that.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>

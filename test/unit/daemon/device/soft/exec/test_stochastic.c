@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cvt.rs compared with a search through the values of the format. Of the two values around a
- * number, the result is the one farther from zero if the fraction of the way to it plus the random
- * bits reaches one.
+ * cvt.rs compared with a search through the values of the format. A number lies between two values.
+ * The result is the one farther from zero if the fraction of the way to it plus the random bits
+ * reaches one.
  */
 #include <criterion/criterion.h>
 #include <math.h>

@@ -31,9 +31,9 @@ static struct {
     uint32_t offset[3];
 } what;
 
-/* k(job): loads shared memory from the job, performs `copy` on %d (shared address) and %m (the
- * map) with coordinates %c0 to %c4, stores shared memory to the job, and stores whether the
- * barrier's phase of `bytes` is complete to `offset`. */
+/* k(job): loads shared memory from the job and performs `copy` on %d (shared address) and %m
+ * (the map) with coordinates %c0 to %c4. Then stores shared memory to the job, and to `offset`
+ * whether the barrier's phase of `bytes` is complete. */
 static struct ptxrun *kernel(const char *copy) {
     snprintf(text, sizeof(text),
              ".version 9.0\n.target sm_90\n.address_size 64\n"
