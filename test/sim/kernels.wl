@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run: --policy fair --kernel streams --set inflight_cap=2
-# Two jobs at the grain of kernels: an operation is offered when the one before it has been handed
-# over, two of a job at most are on the device, a boundary comes when all of them have ended. The
-# requests of the second job come by themselves.
+# Two jobs with single kernels: an operation is submitted when the one before it has been dispatched, at most
+# two of a job are on the device, and a boundary comes when all of them have completed. The requests of the
+# second job arrive on their own.
 device memory=1GiB sms=80 dispatch=2us
 kernels name=train
 k 100us sms=320 class=compute

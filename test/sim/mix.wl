@@ -5,7 +5,7 @@
 # run: --policy pack --kernel reef
 # run: --policy pack --kernel orion
 # run: --policy pack --kernel slack
-# Two services and two trainings, under each kernel policy: its trace is mix-POLICY.trace.
+# Two services and two trainings, under each kernel policy; the traces are mix-POLICY.trace.
 device memory=2GiB sms=80 until=60ms dispatch=5us
 kernels name=infer
 k 300us sms=30 class=memory

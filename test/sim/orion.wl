@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run: --policy fair --kernel orion --set dur_threshold=40%
-# The workload of kernels.wl under orion: the requests have the device's priority, kernels of the
-# training beside them are held by class, size and time, and its copies go.
+# The workload of kernels.wl under orion: the requests have the device's high priority. The training's kernels
+# are held by class, size and time while a request runs; its copies are not.
 device memory=1GiB sms=80 dispatch=2us
 kernels name=train
 k 100us sms=320 class=compute

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Two lanes side by side at half speed; the third job finds no memory until both have left.
+# Two lanes run concurrently at half speed; the third job gets no memory until both jobs have left.
 # run: --policy pack
 device memory=4GiB
 job name=a persistent=500MiB ephemeral=1200MiB iterations=2 iteration=100ms

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Too large for the device; and one that does not want to wait so long.
+# A job that is too large for the device, and one that is not willing to wait that long.
 # run: --policy pack
 device memory=1GiB
 job name=huge persistent=600MiB ephemeral=600MiB iterations=1 iteration=1ms

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run: --policy pack --set control=gpucolo --set period=1ms --set period_requests=2 --set period_cycles=1 --set most_pause=1ms --set share_first=no
-# A service with a target of latency beside a trainer; for a while its requests need more. The trainer's
-# pauses grow until the target is met, with the burst they come to their end, and its share is what moves.
+# A service with a latency goal beside a trainer; for a while its requests take longer. The trainer's pauses
+# grow until the goal is met. In the busy phase they reach their limit, and then the trainer's share changes.
 device memory=1GiB sms=80 dispatch=2us until=12ms
 kernels name=serve
 k 60us sms=160 class=compute

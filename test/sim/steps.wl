@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run: --policy pack --set control=gpucolo --set period=200ms --set period_cycles=2
-# A service with a target beside a trainer, on a device whose shares go by eighths: the trainer has the step
-# below what it is to have and that above in turn.
+# A service with a latency goal beside a trainer, on a device with shares in steps of an eighth: the trainer
+# alternates between the steps below and above its share.
 device memory=1GiB sms=80 share_sms=10 dispatch=2us until=1500ms
 kernels name=serve
 k 3ms sms=160 class=compute

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A job of unknown needs begins on nothing and asks; others come in beside it, on what it leaves.
+# A job with unknown reservation begins without memory and asks for it; others join beside it in the rest.
 # run: --policy pack
 device memory=4GiB
 job name=unknown persistent=500MiB ephemeral=1GiB iterations=5 iteration=10ms unknown=yes
