@@ -76,7 +76,7 @@ Test(slotmap, a_hash_depends_on_seed_order_and_number) {
     cr_assert_neq(slotmap_hash(a, 2, 9), slotmap_hash(a, 3, 9));
 }
 
-/* Addresses are multiples of some number, which a client can choose: they cluster under no seed.
+/* Addresses are multiples of some number, which a client can choose. No seed makes them cluster.
  * At half full, a run of 64 is far beyond chance. */
 Test(slotmap, multiples_do_not_crowd) {
     enum { KEYS = 2048, SEEDS = 32, LONGEST = 64 };

@@ -474,7 +474,7 @@ Test(memory_saved, in_parts_while_it_comes_and_goes) {
     cr_assert_eq(memory_back(mem[1], page_at(1, HALF), SHARED * GRAN), 0);
     back_all();
     for (uint32_t i = 0; i < 40; i++) {
-        if (!i || dice(2)) { /* otherwise it was saved, continues, and is saved again as it is */
+        if (!i || dice(2)) { /* otherwise the restored memory is saved again */
             come_in(0);
             write_all(1000 * i);
         }

@@ -34,7 +34,7 @@
 struct state {
     bool stream[STREAMS];
     uint64_t next[STREAMS];
-    uint32_t module[MODULES], func[MODULES][FUNCS]; /* index among all loaded modules; 0: none */
+    uint32_t module[MODULES], func[MODULES][FUNCS]; /* number among all ever loaded; 0: none */
     uint32_t placed[MODULES];
     uint32_t texture[HANDLES], graph[GRAPHS];
     bool block[BLOCKS];
