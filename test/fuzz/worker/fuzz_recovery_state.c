@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Any bytes as a recovery state. The input overwrites the header and the start of the log of a
- * valid one. Its first byte says whether the header is kept valid (bit 0) and whether entries'
- * lengths are made to fit (bit 1), so that the fuzzer gets past the first checks. If recovery_open
- * accepts the state, then tidying, walking and promising succeed on it, and it stays valid.
+ * valid one. Bit 0 of its first byte keeps the header valid, bit 1 makes entries' lengths fit, so
+ * that the fuzzer gets past the first checks. If recovery_open accepts the state, then tidying,
+ * walking and promising succeed on it, and it stays valid.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Background tasks: which come back and in which order, which are cancelled, which do not come
- * back.
+ * Background tasks: completion order, cancellation, and tasks that do not complete.
  */
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -21,7 +20,7 @@ struct chore {
 };
 
 static struct background_tasks all;
-static char ran[8]; /* names, in order; by the line's thread */
+static char ran[8]; /* names of the tasks that ran, in order; written by the line's thread */
 static struct chore a = {.name = 'a'}, b = {.name = 'b'}, c = {.name = 'c'}, d = {.name = 'd'};
 
 static void run_chore(struct background_task *e) {
@@ -52,7 +51,7 @@ static void teardown(void) {
 
 TestSuite(background_task, .init = setup, .fini = teardown);
 
-/* Holds the line until may_end. */
+/* Blocks the line until may_end. */
 static void occupy(struct chore *x, enum background_line line) {
     x->waits = true;
     give(x, line);
@@ -85,7 +84,7 @@ Test(background_task, a_cancelled_one_comes_back_without_having_run) {
     occupy(&a, BACKGROUND_LONG);
     give(&b, BACKGROUND_LONG);
     background_cancel(&all, &b.background_task);
-    background_cancel(&all, &a.background_task); /* too late */
+    background_cancel(&all, &a.background_task); /* too late to cancel */
     cr_expect_eq(take(), &b);
     cr_expect_null(background_take(&all), "the one that runs is still away");
     atom_store_release(&a.may_end, true);
@@ -110,7 +109,7 @@ Test(background_task, whoever_sleeps_is_woken_by_one_that_is_done) {
 }
 
 static void *let_go(void *arg) {
-    usleep(20000); /* background_stop is called meanwhile */
+    usleep(20000); /* background_stop runs meanwhile */
     atom_store_release(&b.may_end, true);
     return arg;
 }

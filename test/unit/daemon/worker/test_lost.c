@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The device is lost: who did it is told where that can be known, nobody else with whom another
- * worker can go on is told anything, and their recovery states say what was under way and no more.
+ * The device is lost. The client that caused it gets the error, if that can be known. Other clients
+ * whose jobs can continue under another worker get no message, and their recovery states list
+ * exactly the operations in flight.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One worker after the other for the same client: the next one is given what the last one left as
- * it was at one moment, and goes on. The streams are held by values and host functions, so that
- * what was under way is known; what had begun is said in the recovery state, as a worker that is
- * killed would leave it.
+ * Several workers, one after the other, for the same client. The next one gets the state that the
+ * last one left at one moment, and continues. Value waits and host functions hold the streams, so
+ * that the operations in flight are known. The recovery state lists the operations that had begun,
+ * as a killed worker would leave it.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

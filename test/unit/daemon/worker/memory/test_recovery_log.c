@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The log of a recovery state: whatever was sent, what is left of it after it was tidied makes a
- * reader that knows nothing else the same client again, and is never more than what is alive. Then
- * one that nobody in his right mind wrote.
+ * The log of a recovery state. Whatever was sent, the log after tidying lets a reader that knows
+ * nothing else restore the same client, and is never larger than the live objects require. Also
+ * logs with arbitrary contents.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
