@@ -92,7 +92,10 @@ void log_init(const char *fallback) {
     for (int i = 0; i < topic_count; i++) {
         if (topics[i].level > highest_level) highest_level = topics[i].level;
     }
-    if (bad) log_warn("log", "ignored=SALUS_LOG item=\"%.*s\"", (int)strcspn(bad, ","), bad);
+    if (bad)
+        log_warn("log",
+                 "event=ignored variable=SALUS_LOG item=\"%.*s\" do=\"write topic:level or level\"",
+                 (int)strcspn(bad, ","), bad);
 }
 
 int log_on(const char *topic, enum log_level level) {
@@ -220,9 +223,10 @@ __attribute__((format(printf, 3, 4))) static size_t make_own(char *line, enum lo
 }
 
 static size_t drops(char *line, uint64_t count) {
-    return make_own(
-        line, LOG_ERROR,
-        "event=dropped records=%" PRIu64 " why=\"the log's reader was too slow, or gone\"", count);
+    return make_own(line, LOG_ERROR,
+                    "event=dropped records=%" PRIu64
+                    " why=\"the log's reader was too slow or had closed the log\"",
+                    count);
 }
 
 int log_background(void) {

@@ -13,7 +13,7 @@ bool standard_output_flush(FILE *out, FILE *err, const char *program) {
 
     if (flushed && !ferror(out)) return true;
     fprintf(err, "%s: standard output: %s\n", program,
-            flushed ? "a part of it could not be written" : strerror(error));
+            flushed ? "not all output could be written" : strerror(error));
     clearerr(out);
     return false;
 }

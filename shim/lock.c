@@ -13,7 +13,7 @@ __thread unsigned int lock_held;
 
 void lock_assert_none(void) {
     if (lock_held == 0) return;
-    fprintf(stderr, "shim: %u locks are held where the library may wait\n", lock_held);
+    fprintf(stderr, "shim: a thread holds %u locks where the library may wait\n", lock_held);
     abort();
 }
 

@@ -57,25 +57,25 @@ static int take_quoted(struct csv *c) {
             c->next_line += *c->at++ == '\n';
         err = buf_append(&c->row, from, (size_t)(c->at - from));
         if (err < 0) return err;
-        if (c->at == c->end) return bad(c, "a quote is never closed");
+        if (c->at == c->end) return bad(c, "a quotation mark is not closed");
         c->at++;
         if (c->at == c->end || *c->at != '"') break;
         buf_append(&c->row, c->at++, 1); /* a doubled quote stands for one */
     }
-    return ends(c) || *c->at == ',' ? 0 : bad(c, "something follows a closing quote");
+    return ends(c) || *c->at == ',' ? 0 : bad(c, "text follows a closing quotation mark");
 }
 
 static int take_field(struct csv *c) {
     size_t from = c->row.len;
     int err;
 
-    if (c->count == CSV_FIELDS_MAX) return bad(c, "it has more than 8192 fields");
+    if (c->count == CSV_FIELDS_MAX) return bad(c, "the line has more than 8192 fields");
     c->starts[c->count++] = (uint32_t)from;
     err = c->at < c->end && *c->at == '"' ? take_quoted(c) : take_bare(c);
     if (err < 0) return err;
-    if (c->row.len >= CSV_ROW_MAX) return bad(c, "it is longer than 1 MiB");
+    if (c->row.len >= CSV_ROW_MAX) return bad(c, "the line is longer than 1 MiB");
     if (c->row.len > from && memchr(c->row.data + from, '\0', c->row.len - from))
-        return bad(c, "it has a zero byte");
+        return bad(c, "the line contains a NUL byte");
     return buf_append(&c->row, "", 1);
 }
 

@@ -26,7 +26,8 @@ static int check_worker(const struct config *c, FILE *errors) {
     if (err == 0) return 0;
     if (!*c->worker)
         return config_complain(c, CONFIG_O_worker, errors,
-                               "salus-gpu is neither beside salusd nor in ../libexec/salus of it");
+                               "salus-gpu is neither in salusd's directory nor in ../libexec/salus "
+                               "from there; set worker to its path");
     return config_complain(c, CONFIG_O_worker, errors, "%s: %s", path, strerror(-err));
 }
 
@@ -105,12 +106,13 @@ static int check_memory(const struct config *c, const struct hostmem *m, FILE *e
     units_print_bytes(m->swap_bytes, swap, sizeof(swap));
     if (hostmem_most(m) == m->group_bytes)
         return config_complain(c, CONFIG_O_device_memory, errors,
-                               "%s is more than the %s that %s leaves; the kernel would end the "
-                               "worker, and with it every job",
+                               "%s exceed the %s that %s allows, so the kernel would kill the "
+                               "worker and all jobs; set device_memory to less",
                                asked, most, m->group_file);
-    return config_complain(c, CONFIG_O_device_memory, errors,
-                           "%s is more than this machine has: %s, of which %s are swap", asked,
-                           most, swap);
+    return config_complain(
+        c, CONFIG_O_device_memory, errors,
+        "%s exceed this machine's memory of %s, of which %s are swap; set device_memory to less",
+        asked, most, swap);
 }
 
 int config_check_machine(const struct config *c, const struct hostmem *m, FILE *errors) {

@@ -31,8 +31,8 @@ int listen_check_dir(const char *run_dir, char *why, size_t cap) {
             run_dir, (unsigned)st.st_uid, (unsigned)geteuid(), run_dir);
     else if (st.st_mode & 022)
         snprintf(why, cap,
-                 "%s: others can write there (mode %04o), and could answer jobs in salusd's place; "
-                 "run 'chmod go-w %s', or name another directory (--run-dir)",
+                 "%s: other users can write to this directory (mode %04o), and could answer jobs "
+                 "in salusd's place; run 'chmod go-w %s', or name another directory (--run-dir)",
                  run_dir, (unsigned)st.st_mode & 07777, run_dir);
     else
         return 0;
@@ -82,7 +82,8 @@ static bool is_free(const char *path, char *why, size_t cap) {
 
     if (lstat(path, &st) < 0 || S_ISSOCK(st.st_mode)) return true;
     snprintf(why, cap,
-             "%s: is there and is no socket; move it away, or name another directory (--run-dir)",
+             "%s: the file exists and is not a socket; move it away, or name another directory "
+             "(--run-dir)",
              path);
     return false;
 }
@@ -93,7 +94,9 @@ int listen_open(const char *path, mode_t mode, char *why, size_t cap) {
     int fd, err;
 
     if (strlen(path) >= sizeof(addr.sun_path)) {
-        snprintf(why, cap, "%s: too long for a socket", path);
+        snprintf(why, cap,
+                 "%s: the path is too long for a socket; name a shorter directory (--run-dir)",
+                 path);
         return -ENAMETOOLONG;
     }
     if (!is_free(path, why, cap)) return -EEXIST;

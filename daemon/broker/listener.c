@@ -34,7 +34,10 @@ static void pause_listener(struct listener *l, int err) {
 }
 
 static void turn_away(const struct listener *l, int fd) {
-    log_warn("server", "event=turned-away socket=%s why=\"no descriptors left\"", l->path);
+    log_warn("server",
+             "event=turned-away socket=%s why=\"salusd has no file descriptors left\" do=\"raise "
+             "LimitNOFILE of salusd's unit, or 'ulimit -Hn'\"",
+             l->path);
     l->turn_away(fd, -EMFILE);
 }
 

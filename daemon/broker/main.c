@@ -90,7 +90,7 @@ static int take_option(struct config_sources *s, struct args *a) {
         if (*p == '-') *p = '_';
     bool file = strcmp(name, "config") == 0;
     if (!args_value(a) || (!file && s->flags == CONFIG_FLAGS_MAX))
-        return usage_error("no value for --", name);
+        return usage_error("missing value of --", name);
     if (file) {
         s->file = a->value;
         return -1;
@@ -167,7 +167,7 @@ int main(int argc, char **argv) {
     snprintf(why, sizeof(why), "%s", server_trouble(server));
     server_destroy(server);
     log_finish();
-    if (err < 0) fprintf(stderr, "salusd: no GPU worker gets ready: %s\n", why);
+    if (err < 0) fprintf(stderr, "salusd: no GPU worker is ready: %s\n", why);
     if (a.temporary) listen_remove(config.run_dir);
     return err < 0 ? 1 : 0;
 }

@@ -15,6 +15,7 @@ bool scarce_fd(int fd, bool operators);
 bool scarce_for_memory(int fd);
 
 /* The error message for that. */
-#define SCARCE_TEXT "salusd has no descriptors left; raise LimitNOFILE of its unit, or 'ulimit -Hn'"
+#define SCARCE_TEXT \
+    "salusd has no file descriptors left; raise LimitNOFILE of its unit, or 'ulimit -Hn'"
 
 #endif

@@ -111,8 +111,10 @@ static void reload(struct server *s) {
     fflush(out);
     if (bad > 0) {
         log_lines(LOG_ERROR, "rejected", text);
-        log_each("config", LOG_ERROR, "event=reload-failed errors=%d kept=\"what was set before\"",
-                 bad);
+        log_each(
+            "config", LOG_ERROR,
+            "event=reload-failed errors=%d text=\"the previous configuration stays in effect\"",
+            bad);
     } else {
         take_over(&s->broker, &fresh, out);
         fflush(out);
@@ -194,7 +196,8 @@ int server_create(struct server **out, const struct config *config,
         snprintf(why, cap, "event loop: %s", uv_strerror(err));
         goto unlock;
     }
-    if (notify_begin() < 0) log_warn("server", "event=notify why=\"NOTIFY_SOCKET is no address\"");
+    if (notify_begin() < 0)
+        log_warn("server", "event=not-notified why=\"NOTIFY_SOCKET is not a socket's address\"");
     init_handles(s);
     listener_init(&s->listeners, &s->loop);
     init_rooms(b);

@@ -176,7 +176,7 @@ static int unknown_verb(struct cli *c, int argc, char **argv) {
             n += (size_t)snprintf(others + n, sizeof(others) - n, "%s %s %s", n ? "," : "", argv[0],
                                   verbs[i].name + strlen(argv[0]) + 1);
     return cli_fail(c, CLI_USAGE, "unknown verb '%s%s%s'; %s%s", argv[0], argc > 1 ? " " : "",
-                    argc > 1 ? argv[1] : "", n ? "there are" : "see 'salusctl --help'", others);
+                    argc > 1 ? argv[1] : "", n ? "the verbs are" : "see 'salusctl --help'", others);
 }
 
 int verb_table_call(struct cli *c, int argc, char **argv) {

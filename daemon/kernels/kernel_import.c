@@ -62,11 +62,12 @@ static int deliver(struct kernel_import *k, struct kernel_set *s) {
         conclude(&k->sums[i]);
         if (says_something(&k->sums[i])) hints[count++] = k->sums[i].hint;
     }
-    if (hints && count == 0) err = kernel_import_bad(k, "the end, and no row says anything of use");
+    if (hints && count == 0) err = kernel_import_bad(k, "the table has no row with usable values");
     if (hints && count > 0) err = kernel_set_add_hints(s, hints, count);
     if (err == -ENOSPC) {
         snprintf(k->why, sizeof(k->why),
-                 "its %u hints and the %u that are there are more than %u; forget some first",
+                 "%u new hints and %u present ones exceed the limit of %u; run 'salusctl profile "
+                 "forget' first",
                  count, s->hint_count, KERNEL_SET_HINTS_MAX);
         err = -EINVAL;
     }
@@ -99,8 +100,8 @@ static int find_header(struct kernel_import *k, int (**rows)(struct kernel_impor
     }
     if (err == -ENOMEM || *rows) return err == -ENOMEM ? err : 0;
     snprintf(k->why, sizeof(k->why),
-             "no line is a header: 'Name,Profile,Memory_footprint,SM_usage,Duration', or one of "
-             "ncu --csv with \"Kernel Name\"");
+             "no line is a known header: 'Name,Profile,Memory_footprint,SM_usage,Duration', or one "
+             "of ncu --csv with \"Kernel Name\"");
     return -EINVAL;
 }
 

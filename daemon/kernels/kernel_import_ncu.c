@@ -75,11 +75,11 @@ static int take_duration(struct kernel_import *k, const char *unit, double value
     for (size_t i = 0; i < sizeof(time_units) / sizeof(*time_units); i++) {
         if (strcmp(time_units[i].name, unit) != 0) continue;
         *ns = value * time_units[i].ns;
-        return *ns <= KERNEL_PROFILE_NS_MAX
-                   ? 0
-                   : kernel_import_bad(k, "a duration of more than an hour");
+        return *ns <= KERNEL_PROFILE_NS_MAX ? 0
+                                            : kernel_import_bad(k, "the duration exceeds one hour");
     }
-    return kernel_import_bad(k, "a duration in \"%.16s\", not in ns, us, ms or s", unit);
+    return kernel_import_bad(k, "the duration's unit is \"%.16s\" instead of ns, us, ms or s",
+                             unit);
 }
 
 /* Adds one metric of the row to the sums. A second metric named "Memory Throughput" is in bytes per
@@ -91,7 +91,7 @@ static int take_metric(struct kernel_import *k, struct kernel_import_sum *sum, e
 
     if (unmeasured(text) || (metric != DURATION && strcmp(unit, "%") != 0)) return 0;
     if (!kernel_import_number(text, &value))
-        return kernel_import_bad(k, "\"%.24s\" is no number", text);
+        return kernel_import_bad(k, "\"%.24s\" is not a number", text);
     if (metric == DURATION) {
         err = take_duration(k, unit, value, &ns);
         if (err == 0) kernel_import_add(&sum->ns, ns);
@@ -127,7 +127,7 @@ static int take_shape(struct kernel_import *k, const char *title, const char *te
         }
         p++;
     }
-    return kernel_import_bad(k, "%s \"%.24s\" is no shape like (128, 1, 1)", title, text);
+    return kernel_import_bad(k, "%s \"%.24s\" is not a shape such as (128, 1, 1)", title, text);
 }
 
 static int take_sum(struct kernel_import *k, const struct columns *c,
@@ -136,7 +136,7 @@ static int take_sum(struct kernel_import *k, const struct columns *c,
     int err = take_shape(k, "Grid Size", field(k, c->grid), grid);
 
     if (err == 0) err = take_shape(k, "Block Size", field(k, c->block), block);
-    if (err == 0 && !*field(k, c->name)) err = kernel_import_bad(k, "no kernel's name");
+    if (err == 0 && !*field(k, c->name)) err = kernel_import_bad(k, "the kernel's name is missing");
     return err < 0 ? err : kernel_import_sum(k, field(k, c->name), grid, block, out);
 }
 
@@ -148,13 +148,14 @@ static int read_details(struct kernel_import *k, const struct columns *c) {
 
     k->format = "Nsight Compute's details page";
     if (c->unit < 0 || c->value < 0)
-        return kernel_import_bad(k, "the header has no \"Metric Unit\" or no \"Metric Value\"");
+        return kernel_import_bad(k, "the header lacks \"Metric Unit\" or \"Metric Value\"");
     while ((err = kernel_import_row(k)) > 0) {
         int metric = metric_of(field(k, c->metric));
 
         if (k->csv.count <= (uint32_t)c->value)
-            return kernel_import_bad(k, "%u columns, of which \"Metric Value\" would be number %d",
-                                     k->csv.count, c->value + 1);
+            return kernel_import_bad(
+                k, "the line has %u columns, too few for \"Metric Value\" in column %d",
+                k->csv.count, c->value + 1);
         if (metric < 0) continue;
         err = take_sum(k, c, &sum);
         if (err == 0)
@@ -168,7 +169,8 @@ static int take_units(struct kernel_import *k, struct columns *c) {
     int err = kernel_import_row(k);
 
     if (err < 0) return err;
-    if (err == 0 || *field(k, c->name)) return kernel_import_bad(k, "no units under the header");
+    if (err == 0 || *field(k, c->name))
+        return kernel_import_bad(k, "the line of units below the header is missing");
     k->rows--;
     for (int m = 0; m < METRICS; m++)
         snprintf(c->units[m], sizeof(c->units[m]), "%.15s", field(k, c->raw[m]));
@@ -184,7 +186,7 @@ static int read_raw(struct kernel_import *k, struct columns *c) {
     if (err < 0) return err;
     while ((err = kernel_import_row(k)) > 0) {
         if (k->csv.count != columns)
-            return kernel_import_bad(k, "%u columns, not %u as in the header", k->csv.count,
+            return kernel_import_bad(k, "the line has %u columns, the header has %u", k->csv.count,
                                      columns);
         err = take_sum(k, c, &sum);
         for (int m = 0; m < METRICS && err == 0; m++)
@@ -243,8 +245,7 @@ int kernel_import_ncu(struct kernel_import *k) {
     else if (known)
         err = read_raw(k, &c);
     else
-        return kernel_import_bad(k,
-                                 "no \"Metric Name\", and no column of a metric that is used, such "
-                                 "as gpu__time_duration.sum");
+        return kernel_import_bad(k, "the header has neither \"Metric Name\" nor a used metric, "
+                                    "such as gpu__time_duration.sum");
     return err < 0 ? err : add_any_shape(k);
 }

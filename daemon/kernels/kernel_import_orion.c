@@ -35,16 +35,17 @@ static int take_row(struct kernel_import *k) {
     double sms, ns;
     int class, err;
 
-    if (c->count < 1 + AFTER_NAME) return kernel_import_bad(k, "%u columns, not 5", c->count);
+    if (c->count < 1 + AFTER_NAME)
+        return kernel_import_bad(k, "the line has %u columns instead of 5", c->count);
     uint32_t first = c->count - AFTER_NAME;
     class = class_of(csv_field(c, first));
     if (class < 0)
         return kernel_import_bad(k, "Profile is \"%.24s\", not 1, 0 or -1", csv_field(c, first));
     if (!kernel_import_number(csv_field(c, first + 2), &sms) || sms > KERNEL_PROFILE_SMS_MAX)
-        return kernel_import_bad(k, "SM_usage \"%.24s\" is no number of SMs",
+        return kernel_import_bad(k, "SM_usage \"%.24s\" is not a number of SMs",
                                  csv_field(c, first + 2));
     if (!kernel_import_number(csv_field(c, first + 3), &ns) || ns > KERNEL_PROFILE_NS_MAX)
-        return kernel_import_bad(k, "Duration \"%.24s\" is no time in nanoseconds",
+        return kernel_import_bad(k, "Duration \"%.24s\" is not a time in nanoseconds",
                                  csv_field(c, first + 3));
     err = kernel_import_sum(k, csv_field(c, 0), any, any,
                             &sum); /* commas in the name are in the part that is cut off */

@@ -84,7 +84,8 @@ static uint64_t hash_of(const struct kernel_profile_hint *h) {
 
 static int append(struct kernel_import *k, const struct kernel_profile_hint *hint, uint64_t hash) {
     if (k->count == KERNEL_SET_HINTS_MAX)
-        return kernel_import_bad(k, "more than %u kernels and shapes", KERNEL_SET_HINTS_MAX);
+        return kernel_import_bad(k, "the table has more than %u kernels and shapes",
+                                 KERNEL_SET_HINTS_MAX);
     if (k->count == k->cap) {
         uint32_t cap = k->cap ? 2 * k->cap : 64;
         struct kernel_import_sum *grown = realloc(k->sums, cap * sizeof(*grown));

@@ -126,16 +126,16 @@ static bool positive(const uint32_t v[3]) {
 }
 
 int kernel_profile_check(struct kernel_profile *p, char *why) {
-    if (!positive(p->key.grid)) return bad(why, "a grid without blocks");
-    if (!positive(p->key.block)) return bad(why, "a block without threads");
+    if (!positive(p->key.grid)) return bad(why, "the grid has no blocks");
+    if (!positive(p->key.block)) return bad(why, "the block has no threads");
     if (!ends(p->name, sizeof(p->name)) || !kernel_name_clean(p->name))
-        return bad(why, "an unfit name");
-    if (p->sms > KERNEL_PROFILE_SMS_MAX) return bad(why, "more SMs than there are");
+        return bad(why, "the name is empty, too long or not printable");
+    if (p->sms > KERNEL_PROFILE_SMS_MAX) return bad(why, "the number of SMs is too large");
     if (p->class >= KERNEL_PROFILE_CLASSES || p->source >= KERNEL_PROFILE_SOURCES || p->lone > 1)
-        return bad(why, "no such class or source");
-    if (p->compute_milli > 1000 || p->memory_milli > 1000) return bad(why, "more than all in use");
-    if (!kernel_dist_settle(&p->durations))
-        return bad(why, "durations with a sum that is not theirs");
+        return bad(why, "the class or the source is unknown");
+    if (p->compute_milli > 1000 || p->memory_milli > 1000)
+        return bad(why, "a utilisation exceeds 100 %");
+    if (!kernel_dist_settle(&p->durations)) return bad(why, "the sum of the durations is wrong");
     return 0;
 }
 
@@ -143,14 +143,15 @@ int kernel_profile_hint_check(const struct kernel_profile_hint *h, char *why) {
     static const uint32_t any[3];
 
     if (!ends(h->name, sizeof(h->name)) || !kernel_name_clean(h->name))
-        return bad(why, "an unfit name");
+        return bad(why, "the name is empty, too long or not printable");
     if (!positive(h->grid) && compare_shapes(h->grid, any) != 0)
-        return bad(why, "a grid without blocks");
+        return bad(why, "the grid has no blocks");
     if (!positive(h->block) && compare_shapes(h->block, any) != 0)
-        return bad(why, "a block without threads");
-    if (h->sms > KERNEL_PROFILE_SMS_MAX) return bad(why, "more SMs than there are");
-    if (h->class >= KERNEL_PROFILE_CLASSES) return bad(why, "no such class");
-    if (h->compute_milli > 1000 || h->memory_milli > 1000) return bad(why, "more than all in use");
-    if (h->duration_ns > KERNEL_PROFILE_NS_MAX) return bad(why, "longer than an hour");
+        return bad(why, "the block has no threads");
+    if (h->sms > KERNEL_PROFILE_SMS_MAX) return bad(why, "the number of SMs is too large");
+    if (h->class >= KERNEL_PROFILE_CLASSES) return bad(why, "the class is unknown");
+    if (h->compute_milli > 1000 || h->memory_milli > 1000)
+        return bad(why, "a utilisation exceeds 100 %");
+    if (h->duration_ns > KERNEL_PROFILE_NS_MAX) return bad(why, "the duration exceeds one hour");
     return 0;
 }

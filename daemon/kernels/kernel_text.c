@@ -95,9 +95,9 @@ static int next_line(struct reader *r) {
     r->line++;
     r->copy[0] = '\0';
     r->at = r->copy;
-    if (!newline) return bad(r, left ? "it has no end" : "the text ends before it");
-    if (n >= sizeof(r->copy)) return bad(r, "it is longer than any that is written");
-    if (memchr(r->text, '\0', n)) return bad(r, "it has a zero byte");
+    if (!newline) return bad(r, left ? "the line has no end" : "the text ends before this line");
+    if (n >= sizeof(r->copy)) return bad(r, "the line is too long");
+    if (memchr(r->text, '\0', n)) return bad(r, "the line contains a NUL byte");
     memcpy(r->copy, r->text, n);
     r->copy[n] = '\0';
     r->text = newline + 1;
@@ -119,7 +119,7 @@ static bool skip(struct reader *r, const char *word) {
 
 /* Skips the expected field name or separator, or records an error. */
 static void take_word(struct reader *r, const char *field) {
-    if (!skip(r, field)) bad(r, "'%s' is missing where \"%.24s\" stands", shown(field), r->at);
+    if (!skip(r, field)) bad(r, "'%s' is missing before \"%.24s\"", shown(field), r->at);
 }
 
 static uint64_t take_digits(struct reader *r, unsigned base, const char *field, uint64_t most) {
@@ -136,7 +136,7 @@ static uint64_t take_digits(struct reader *r, unsigned base, const char *field, 
             return 0;
         }
     }
-    if (r->at == from) bad(r, "'%s' is no number", shown(field));
+    if (r->at == from) bad(r, "'%s' is not a number", shown(field));
     return r->err < 0 ? 0 : value;
 }
 
@@ -165,7 +165,7 @@ static uint8_t take_choice(struct reader *r, const char *field, const char *(*na
         r->at += n;
         return (uint8_t)i;
     }
-    bad(r, "'%s' has no such value as \"%.*s\"", shown(field), n < 24 ? (int)n : 24, r->at);
+    bad(r, "'%s' cannot have the value \"%.*s\"", shown(field), n < 24 ? (int)n : 24, r->at);
     return 0;
 }
 
@@ -191,7 +191,7 @@ static void take_bins(struct reader *r, struct kernel_dist *d) {
         uint64_t count = take_digits(r, 10, " bins=", UINT16_MAX);
 
         if (r->err == 0 && ((int64_t)bin <= last || count == 0))
-            bad(r, "'bins=' are not in order, or one is empty");
+            bad(r, "'bins=' are not sorted, or one is empty");
         d->bins[bin] = (uint16_t)count;
         last = (int64_t)bin;
     }
@@ -201,15 +201,15 @@ static void take_bins(struct reader *r, struct kernel_dist *d) {
 
 static void parse_title(struct reader *r, uint64_t *profiles, uint64_t *hints) {
     if (next_line(r) == 0 && !skip(r, TITLE " "))
-        bad(r, "it does not begin with '" TITLE " VERSION PROFILES HINTS'");
+        bad(r, "the line does not begin with '" TITLE " VERSION PROFILES HINTS'");
     uint64_t version = take_digits(r, 10, "VERSION", UINT32_MAX);
     if (r->err == 0 && version != KERNEL_TEXT_VERSION)
-        bad(r, "version %" PRIu64 ", not %d", version, KERNEL_TEXT_VERSION);
+        bad(r, "the file has version %" PRIu64 " instead of %d", version, KERNEL_TEXT_VERSION);
     take_word(r, " ");
     *profiles = take_digits(r, 10, "PROFILES", KERNEL_SET_MAX);
     take_word(r, " ");
     *hints = take_digits(r, 10, "HINTS", KERNEL_SET_HINTS_MAX);
-    if (r->err == 0 && *r->at) bad(r, "more follows after the numbers");
+    if (r->err == 0 && *r->at) bad(r, "text follows the numbers");
 }
 
 static void parse_device(struct reader *r, struct kernel_set_device *d) {
@@ -236,7 +236,7 @@ static void parse_hint(struct reader *r, struct kernel_set *s) {
     take_name(r, h.name, sizeof(h.name));
     if (r->err == 0 && kernel_profile_hint_check(&h, why) < 0) bad(r, "%s", why);
     if (r->err == 0) r->err = kernel_set_add_hints(s, &h, 1);
-    if (r->err == 0 && s->hint_count == before) bad(r, "a hint that was there already");
+    if (r->err == 0 && s->hint_count == before) bad(r, "the hint is a duplicate");
 }
 
 static void parse_profile(struct reader *r, struct kernel_set *s) {
@@ -260,9 +260,9 @@ static void parse_profile(struct reader *r, struct kernel_set *s) {
     take_bins(r, &p.durations);
     take_name(r, p.name, sizeof(p.name));
     if (r->err == 0 && kernel_profile_check(&p, why) < 0) bad(r, "%s", why);
-    if (r->err == 0 && kernel_set_find(s, &p.key)) bad(r, "a kernel that was there already");
+    if (r->err == 0 && kernel_set_find(s, &p.key)) bad(r, "the kernel is a duplicate");
     if (r->err == 0) r->err = kernel_set_learn(s, &p);
-    if (r->err == 0 && s->count == before) bad(r, "one kernel too many of user %u", p.key.uid);
+    if (r->err == 0 && s->count == before) bad(r, "user %u has too many kernels", p.key.uid);
 }
 
 int kernel_text_parse(struct kernel_set *s, const char *text, size_t bytes, char *why) {
@@ -277,7 +277,7 @@ int kernel_text_parse(struct kernel_set *s, const char *text, size_t bytes, char
         parse_profile(&r, s);
     if (r.err == 0 && r.text != r.end) {
         r.line++;
-        bad(&r, "more follows than was announced");
+        bad(&r, "the text has more lines than its header announces");
     }
     if (r.err < 0) kernel_set_finish(s);
     return r.err;

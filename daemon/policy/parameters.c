@@ -167,7 +167,7 @@ int parameters_check(const struct parameter *k, int64_t value, char *why, size_t
 int parameters_check_all(const struct policy_config *c, char *why, size_t cap) {
     if (!memchr(c->lane, 0, sizeof(c->lane)) || !memchr(c->kernel, 0, sizeof(c->kernel)) ||
         !memchr(c->control, 0, sizeof(c->control))) {
-        if (why) snprintf(why, cap, "a policy's name does not end");
+        if (why) snprintf(why, cap, "a policy's name lacks its end");
         return -EINVAL;
     }
     for (int i = 0; i < PARAMETERS; i++) {

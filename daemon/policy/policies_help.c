@@ -19,7 +19,7 @@ void policies_help(FILE *out) {
     const struct parameter *k;
     for (int grain = 0; grain < POLICIES_GRAINS; grain++)
         policies_of((enum policies_grain)grain, out);
-    fputs("Their parameters, with what they are where nothing is said:\n", out);
+    fputs("Their parameters, with their defaults:\n", out);
     for (int i = 0; (k = parameters_at(i)); i++) {
         char left[64];
         snprintf(left, sizeof(left), "%s=%s", k->name, k->preset);

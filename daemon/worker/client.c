@@ -222,8 +222,9 @@ static int take_savepoint(struct client *c) {
 static int check_place(const struct client *c, const struct wire_windows *was, char *why,
                        size_t why_bytes) {
     if (c->windows.dev_base == was->dev_base) return 0;
-    snprintf(why, why_bytes,
-             "it cannot go on with another worker: the driver has its addresses elsewhere");
+    snprintf(
+        why, why_bytes,
+        "the job cannot continue on another worker: the driver placed its addresses elsewhere");
     return -EADDRNOTAVAIL;
 }
 
@@ -238,7 +239,7 @@ static int take_recovery_state(struct client *c, const struct wire_job *job, int
     const struct recovery_header *h = c->recovery_state.header;
     const char *lacks = recovery_lacks(&c->recovery_state);
     if (lacks) {
-        snprintf(why, why_bytes, "it cannot go on with another worker: %s", lacks);
+        snprintf(why, why_bytes, "the job cannot continue on another worker: %s", lacks);
         return -EPERM;
     }
     if (!callback_restore(&c->callbacks, &c->com, atom_load_relaxed(&h->callbacks_done)))
@@ -250,7 +251,8 @@ static int take_recovery_state(struct client *c, const struct wire_job *job, int
                          : memory_adopt(c->memory, c->recovery_state.memory, c->recovery_state.fd,
                                         recovery_memory_at());
     if (err) {
-        snprintf(why, why_bytes, "it cannot go on with another worker: its memory: %s",
+        snprintf(why, why_bytes,
+                 "the job cannot continue on another worker: its memory cannot be taken over: %s",
                  err_text(err));
         return err;
     }

@@ -22,7 +22,6 @@ void fixed_addresses_begin(char **argv) {
     int now = personality(ASK);
     if (now >= 0 && now & ADDR_NO_RANDOMIZE) return;
     if (now >= 0 && personality((unsigned long)now | ADDR_NO_RANDOMIZE) >= 0) again(argv);
-    log_warn(
-        "worker",
-        "event=random-addresses text=\"jobs whose modules have variables end with this worker\"");
+    log_warn("worker", "event=random-addresses text=\"address space randomization is on: jobs "
+                       "whose modules have variables end with this worker\"");
 }

@@ -107,7 +107,10 @@ static bool is_over(struct worker *w) {
     int err = worker_lost(w);
     if (!err || w->recovery.ending) return err;
     pump_collect(w); /* takes every completed operation, in whatever order the loss was noticed */
-    log_error("worker", "event=device_lost error=%s: ending", err_name(err));
+    log_error(
+        "worker",
+        "event=device_lost error=%s text=\"the worker ends, and the broker starts a new one\"",
+        err_name(err));
     device_loss_say(w, err);
     w->link.over = true;
     return true;

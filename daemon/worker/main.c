@@ -102,7 +102,8 @@ static bool number(const char *text, uint64_t most, uint64_t *out) {
     errno = 0;
     *out = strtoull(text, &end, 10);
     if (text[0] >= '0' && text[0] <= '9' && *end == 0 && !errno && *out <= most) return true;
-    fprintf(stderr, "salus-gpu: not a number from 0 to %llu: %s\n", (unsigned long long)most, text);
+    fprintf(stderr, "salus-gpu: '%s' is not a number from 0 to %llu\n", text,
+            (unsigned long long)most);
     return false;
 }
 
@@ -132,13 +133,14 @@ static bool take_set(const char *pair, struct policy_config *c) {
         k = parameters_find_field(field);
     }
     if (k && parameters_put(c, k, value)) return true;
-    fprintf(stderr, "salus-gpu: --set: not a field and a number: %s\n", pair);
+    fprintf(stderr,
+            "salus-gpu: --set: '%s' is not a parameter's name and a number (FIELD=NUMBER)\n", pair);
     return false;
 }
 
 static bool take_name(const char *name, char out[POLICY_NAME_BYTES]) {
     if (snprintf(out, POLICY_NAME_BYTES, "%s", name) < POLICY_NAME_BYTES) return true;
-    fprintf(stderr, "salus-gpu: no policy has so long a name: %s\n", name);
+    fprintf(stderr, "salus-gpu: the policy's name '%s' is too long\n", name);
     return false;
 }
 
@@ -202,7 +204,7 @@ int main(int argc, char **argv) {
     struct worker_config config = {.broker_fd = -1};
     struct worker *w = NULL;
     const char *device = NULL;
-    char why[256] = "no such device";
+    char why[256] = "salus-gpu has no such device driver; see --device";
     int id, err = -ENODEV;
 
     parameters_clear(&config.policy);
@@ -222,18 +224,23 @@ int main(int argc, char **argv) {
     signal(SIGINT, SIG_IGN); /* the broker handles a terminal's Ctrl-C */
     oom_yield();
     err = launchlog_open();
-    if (err) log_warn("worker", "SALUS_LAUNCH_LOG: %s", err_text(err));
+    if (err)
+        log_warn("worker",
+                 "event=no-launch-log why=\"%s\" text=\"the file that SALUS_LAUNCH_LOG names "
+                 "cannot be opened\"",
+                 err_text(err));
     err = -ENODEV;
     if (config.ops) err = worker_create(&w, &config, why, sizeof(why));
     if (err) {
-        log_error("worker", "device=%s error=%s text=\"%s\"", device ? device : "-", err_name(err),
-                  why);
+        log_error("worker", "event=failed device=%s error=%s text=\"%s\"", device ? device : "-",
+                  err_name(err), why);
         broker_link_ready(config.broker_fd, NULL, NULL, NULL, err, why);
         log_finish();
         return 1;
     }
-    log_info("worker", "device=%s name=\"%s\" memory_bytes=%llu sm_count=%u", config.ops->name,
-             w->info.name, (unsigned long long)w->info.memory_bytes, w->info.sm_count);
+    log_info("worker", "event=opened device=%s name=\"%s\" memory_bytes=%llu sm_count=%u",
+             config.ops->name, w->info.name, (unsigned long long)w->info.memory_bytes,
+             w->info.sm_count);
     scheduler_view_update(w, true);
     crash_recorder(w->events_link.recorder);
     const struct broker_link_fds fds = {w->board.fd,
@@ -242,12 +249,14 @@ int main(int argc, char **argv) {
     if (broker_link_ready(w->link.fd, &w->info, &w->description, &fds, 0, "") == 0) loop_run(w);
     crash_recorder(NULL);
     bool lost = w->recovery.ending;
-    if (!lost) log_info("worker", "the broker is gone");
+    if (!lost) log_info("worker", "event=ends why=\"the broker closed its socket\"");
     if (lost)
         loop_leave(w);
     else
         loop_finish(w);
-    if (launchlog_close()) log_warn("worker", "the launch log is not complete");
+    if (launchlog_close())
+        log_warn("worker", "event=launch-log-incomplete text=\"not every launch could be written "
+                           "to the file that SALUS_LAUNCH_LOG names\"");
     log_finish();
     if (lost) _exit(0); /* the driver's exit handlers do not work with a dead context */
     return 0;

@@ -102,9 +102,9 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     if (getrandom(&w->config.seed, sizeof(w->config.seed), 0) != sizeof(w->config.seed))
         w->config.seed = fdutil_now_ns(); /* a weaker seed, but the worker can still serve */
 
-    char policy_why[160] = "the scheduler cannot be made";
+    char policy_why[160] = "the worker cannot create the scheduler";
     char device_why[256] = "";
-    const char *step = "the device cannot be opened";
+    const char *step = "the worker cannot open the device";
     struct sched_config sched = {.policy = config->policy, .share_users = config->share_users};
     int err = open_device(w, config, device_why, sizeof(device_why));
     if (err) goto fail;
@@ -123,25 +123,25 @@ int worker_create(struct worker **out, const struct worker_config *config, char 
     step = policy_why;
     err = sched_create(&w->scheduling.sched, &sched, policy_why, sizeof(policy_why));
     if (err) goto fail;
-    step = "the recorder cannot be made";
+    step = "the worker cannot create the event recorder";
     err = recorder_create(&w->events_link.recorder, &sched, 0);
     if (err) goto fail;
     w->events_link.sched = w->scheduling.sched;
-    step = "the scheduler's events cannot be made";
+    step = "the worker cannot create the buffers of scheduler events";
     err = open_batch(&w->scheduling.events);
     if (!err) err = open_batch(&w->scheduling.taken);
     if (err) goto fail;
-    step = "the table of kernels cannot be made";
+    step = "the worker cannot create the table of kernel profiles";
     err = launch_profile_create(&w->profiles.kernels, &w->info, w->config.seed);
     if (err) goto fail;
-    step = "the threads beside the loop cannot be made";
+    step = "the worker cannot start its threads";
     err = background_start(&w->loads.background_tasks);
     if (err) goto fail;
-    step = "the event loop cannot be made";
+    step = "the worker cannot create its event loop";
     err = keepers_open(&w->shared.keepers);
     if (!err) err = open_epoll(w);
     if (err) goto fail;
-    step = "the board cannot be made";
+    step = "the worker cannot create its status page";
     err = board_create(&w->board);
     if (err) goto fail;
     w->now_ns = w->loop.idle_since_ns = fdutil_now_ns();

@@ -93,7 +93,8 @@ static void explain(const struct image *image, int err, const char *why,
     if (refuse_is_code(err))
         refuse_module(image->bytes, image->origin, err, why, IMAGE_WHY_BYTES);
     else
-        log_warn("shim", "what=\"module not loaded\" bytes=%zu text=\"%s\"", image->bytes, why);
+        log_warn("shim", "what=\"the GPU worker did not load a module\" bytes=%zu reason=\"%s\"",
+                 image->bytes, why);
 }
 
 static CUresult send(struct image *image, uint64_t at, const struct image_log *log) {
@@ -303,8 +304,8 @@ static CUresult note_place(const char *name, const struct wire_global_reply *g) 
     int err = stray_add(g->addr, g->bytes);
     if (!err) return CUDA_SUCCESS;
     log_error("shim",
-              "what=\"the GPU has the variable %.100s where this program has memory of its own\" "
-              "address=0x%llx error=%s",
+              "what=\"the driver placed the variable %.100s at an address that this program uses\" "
+              "address=0x%llx error=%s do=\"start the program again\"",
               name, (unsigned long long)g->addr, err_name(err));
     return err == -EEXIST ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_OUT_OF_MEMORY;
 }

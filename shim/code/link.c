@@ -57,7 +57,8 @@ static CUresult end_unit(const struct input *in) {
 static CUresult add_ptx(const struct input *in, const char *text, size_t bytes) {
     size_t length = strnlen(text, bytes);
     uint32_t target = ptx_target(text, length);
-    if (!target) return refuse(in, CUDA_ERROR_INVALID_PTX, "no PTX: it has no .target");
+    if (!target)
+        return refuse(in, CUDA_ERROR_INVALID_PTX, "the input is not PTX: it lacks .target");
     if (target > in->link->capability)
         return refuse(in, CUDA_ERROR_NO_BINARY_FOR_GPU, "the PTX is for sm_%u, the device is sm_%u",
                       target, in->link->capability);
@@ -67,7 +68,8 @@ static CUresult add_ptx(const struct input *in, const char *text, size_t bytes) 
 
 static CUresult no_ptx(const struct input *in) {
     return refuse(in, CUDA_ERROR_NO_BINARY_FOR_GPU,
-                  "only machine code, no PTX that this device (sm_%u) can run",
+                  "the input has only machine code, and no PTX that this device (sm_%u) can run; "
+                  "compile it with -gencode arch=compute_75,code=compute_75",
                   in->link->capability);
 }
 
@@ -82,7 +84,7 @@ static CUresult add_fatbin(const struct input *in, const void *data, size_t byte
 static CUresult add_fatbins(const struct input *in, const unsigned char *data, size_t left) {
     do {
         size_t bytes = fatbin_container_bytes(data, left);
-        if (!bytes) return refuse(in, CUDA_ERROR_INVALID_IMAGE, "a damaged fatbin");
+        if (!bytes) return refuse(in, CUDA_ERROR_INVALID_IMAGE, "the fatbin is damaged");
         CUresult r = add_fatbin(in, data, bytes);
         if (r) return r;
         data += bytes;
@@ -102,7 +104,7 @@ static CUresult add_object(const struct input *in, struct object *o, bool spare)
         CUresult r = add_fatbin(in, fatbin.data, fatbin.bytes);
         if (r) return r;
     }
-    return more ? refuse(in, CUDA_ERROR_INVALID_IMAGE, "a damaged object") : CUDA_SUCCESS;
+    return more ? refuse(in, CUDA_ERROR_INVALID_IMAGE, "the object is damaged") : CUDA_SUCCESS;
 }
 
 static CUresult add_archive(const struct input *in, struct archive *a) {
@@ -114,7 +116,7 @@ static CUresult add_archive(const struct input *in, struct archive *a) {
         CUresult r = add_object(in, &o, true);
         if (r) return r;
     }
-    return more ? refuse(in, CUDA_ERROR_INVALID_IMAGE, "a damaged archive") : CUDA_SUCCESS;
+    return more ? refuse(in, CUDA_ERROR_INVALID_IMAGE, "the archive is damaged") : CUDA_SUCCESS;
 }
 
 /* ---- any input ------------------------------------------------------------------------------- */
@@ -130,7 +132,7 @@ static CUresult add_code(const struct input *in, const void *data, size_t bytes)
     if (fatbin_container_bytes(data, bytes)) return add_fatbins(in, data, bytes);
     if (ptx_target(data, strnlen(data, bytes))) return add_ptx(in, data, bytes);
     if (bytes > 4 && !memcmp(data, "\177ELF", 4)) return no_ptx(in);
-    return refuse(in, CUDA_ERROR_INVALID_IMAGE, "neither a fatbin, a cubin nor PTX");
+    return refuse(in, CUDA_ERROR_INVALID_IMAGE, "the input is neither a fatbin, a cubin nor PTX");
 }
 
 static CUresult add(const struct input *in, CUjitInputType type, const void *data, size_t bytes) {
@@ -142,13 +144,15 @@ static CUresult add(const struct input *in, CUjitInputType type, const void *dat
     case CU_JIT_INPUT_FATBINARY: return add_code(in, data, bytes);
     case CU_JIT_INPUT_OBJECT:
         if (object_open(&o, data, bytes)) return add_object(in, &o, false);
-        return refuse(in, CUDA_ERROR_INVALID_IMAGE, "no object of host code");
+        return refuse(in, CUDA_ERROR_INVALID_IMAGE, "the input is not an object file");
     case CU_JIT_INPUT_LIBRARY:
         if (archive_open(&a, data, bytes)) return add_archive(in, &a);
-        return refuse(in, CUDA_ERROR_INVALID_IMAGE, "no archive");
+        return refuse(in, CUDA_ERROR_INVALID_IMAGE, "the input is not an archive");
     case CU_JIT_INPUT_NVVM:
-        return refuse(in, CUDA_ERROR_NO_BINARY_FOR_GPU, "NVVM's code, which is no PTX");
-    default: return refuse(in, CUDA_ERROR_INVALID_VALUE, "unknown type of input %d", (int)type);
+        return refuse(in, CUDA_ERROR_NO_BINARY_FOR_GPU,
+                      "the input is NVVM code, which is not supported; give PTX");
+    default:
+        return refuse(in, CUDA_ERROR_INVALID_VALUE, "the input's type %d is unknown", (int)type);
     }
 }
 

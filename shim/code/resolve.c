@@ -23,7 +23,7 @@ static uint64_t
 static CUresult keep_params(struct function *f) {
     size_t bytes = f->info.param_count * sizeof(*f->params);
     if (f->info.param_count > PARAMS_MAX || f->info.param_bytes > WIRE_PARAM_MAX) {
-        static const char why[] = "more parameters than are supported";
+        static const char why[] = "the kernel has more parameters than are supported";
         refuse_kernel(f->name, f->image->origin, ERR_UNSUPPORTED_PTX, why, sizeof(why));
         return CUDA_ERROR_NOT_SUPPORTED;
     }

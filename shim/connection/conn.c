@@ -56,7 +56,9 @@ static void describe(struct wire_job *job) {
     static bool said; /* programs call again after an error */
     int wrong = job_from_environment(job, why);
     if (wrong && !said)
-        log_error("shim", "what=\"without effect: %s\" variables=%d do=\"correct or unset it\"",
+        log_error("shim",
+                  "what=\"a setting has no effect: %s\" variables=%d do=\"correct or unset the "
+                  "variable\"",
                   why, wrong);
     said = wrong;
     job->profile = profile_self();
@@ -236,11 +238,11 @@ static int map_windows(const struct wire_windows *w, int host_fd) {
 static int no_room(struct conn *c, const struct wire_windows *w, int err) {
     log_error("shim",
               "what=\"this process cannot reserve the addresses of its GPU's memory\" gib=%llu "
-              "error=%s do=\"ulimit -v unlimited; or smaller window_*_bytes in salus.conf\"",
+              "error=%s do=\"run 'ulimit -v unlimited', or reduce window_*_bytes in salus.conf\"",
               (unsigned long long)((w->alloc_bytes + w->module_bytes + w->host_bytes) >> 30),
               err_name(err));
     return told(c, err,
-                "this process cannot reserve the addresses of its GPU's memory (ulimit -v)");
+                "this process cannot reserve the addresses of its GPU's memory; raise 'ulimit -v'");
 }
 
 static void unmap_windows(const struct wire_windows *w) {
@@ -272,7 +274,8 @@ static int take_description(struct description *out, const struct wire_completio
     const char *why;
     *out = page->description;
     int err = description_check(out, &why);
-    if (err) log_error("shim", "what=\"the device's description is wrong\" why=\"%s\"", why);
+    if (err)
+        log_error("shim", "what=\"the GPU worker described its device wrongly\" why=\"%s\"", why);
     return err == -EINVAL ? ERR_PROTOCOL : err;
 }
 
@@ -362,14 +365,13 @@ int conn_open(struct conn *c) {
     }
     if (!err) tell_command(c);
     if (err && !c->refused) {
-        log_error("shim", "what=\"cannot join salusd\" error=%s text=\"%s\"", err_name(err),
-                  err_text(err));
+        log_error("shim", "what=\"this process cannot join salusd\" error=%s text=\"%s\"",
+                  err_name(err), err_text(err));
         told(c, err, err_text(err));
     }
     if (!err && null)
-        log_error("shim",
-                  "what=\"not computed: kernels of this program take an estimated time and compute "
-                  "nothing\" do=\"unset SALUS_DEVICE_MODE\"");
+        log_error("shim", "what=\"this program is not computed: its kernels take an estimated time "
+                          "and compute nothing\" do=\"unset SALUS_DEVICE_MODE\"");
     return err;
 }
 
@@ -426,10 +428,10 @@ int conn_follow(struct conn *c) {
     fdutil_close(&page);
     atom_store_release(&c->moved, number);
     if (err)
-        log_error(
-            "shim",
-            "what=\"cannot follow this job to another GPU worker\" job=%u error=%s text=\"%s\"",
-            c->job_id, err_name(err), err_text(err));
+        log_error("shim",
+                  "what=\"this process cannot move to its job's new GPU worker\" job=%u error=%s "
+                  "text=\"%s\"",
+                  c->job_id, err_name(err), err_text(err));
     return err;
 }
 

@@ -23,7 +23,8 @@
  * it. It ends at once, because the thread may hold locks that the program's destructors take. */
 static void end_if_strict(void) {
     if (!state.strict) return;
-    log_error("shim", "what=\"the program is ended, for it is strict\" status=%d", JOB_STRICT_EXIT);
+    log_error("shim", "what=\"the program ends, because its job is strict (--strict)\" status=%d",
+              JOB_STRICT_EXIT);
     _exit(JOB_STRICT_EXIT);
 }
 
@@ -46,9 +47,9 @@ static const char *remedy(const char *kernel, const void *code, int err, const c
     char file[REFUSALS_FILE_BYTES];
     if (err != ERR_NO_BINARY) return "see REFUSED CODE in salusctl(1)";
     if (has_newer_ptx(reason, reason_bytes))
-        return "ask for such a device (salusctl run --capability), or compile it for an older one "
-               "(nvcc -gencode arch=compute_75,code=compute_75); see COMPUTE CAPABILITY in "
-               "salusctl(1)";
+        return "run the program with a newer device (salusctl run --capability), or compile it for "
+               "an older one (nvcc -gencode arch=compute_75,code=compute_75); see COMPUTE "
+               "CAPABILITY in salusctl(1)";
     refusals_file(code, file);
     return code_remedy(code_owner(kernel, file));
 }
@@ -104,19 +105,18 @@ void refuse_more(enum refuse_thing what, uint64_t most) {
     };
     static _Atomic uint32_t said[sizeof(names) / sizeof(names[0])];
     log_write("shim", first_or_warn(&said[what]),
-              "what=\"a job can have at most %llu %s at a time\" do=\"give back those that are not "
-              "used any more\"",
+              "what=\"a job can have at most %llu %s at a time\" do=\"free those that are no "
+              "longer used\"",
               (unsigned long long)most, names[what]);
 }
 
 void refuse_addresses(uint64_t bytes, uint64_t window_bytes) {
     static _Atomic uint32_t said;
-    log_write(
-        "shim", first_or_warn(&said),
-        "what=\"no room for %llu MiB of device addresses in a window of %llu MiB\" do=\"give "
-        "back those that are not used any more; or raise window_alloc_bytes, of which this is "
-        "a half, in salus.conf\"",
-        (unsigned long long)bytes >> 20, (unsigned long long)window_bytes >> 20);
+    log_write("shim", first_or_warn(&said),
+              "what=\"%llu MiB of device addresses do not fit into the window of %llu MiB\" "
+              "do=\"free those that are no longer used; or raise window_alloc_bytes (twice this "
+              "window) in salus.conf\"",
+              (unsigned long long)bytes >> 20, (unsigned long long)window_bytes >> 20);
 }
 
 void refuse_export(const char *reason, size_t reason_bytes) {
@@ -131,12 +131,12 @@ void refuse_export(const char *reason, size_t reason_bytes) {
 CUresult refuse_registered(const char *reason) {
     static _Atomic uint32_t said;
     refusals_note("call", "cuMemHostGetDevicePointer_v2", NULL, 0, reason, strlen(reason));
-    logbook_add(CU_LOG_LEVEL_ERROR, "registered memory cannot be shown to the device: %s", reason);
-    log_write(
-        "shim", first_or_warn(&said),
-        "what=\"registered memory cannot be shown to the device\" reason=\"%s\" "
-        "do=\"allocate it by cudaHostAlloc, ask before other threads begin, or allow userfaultfd\"",
-        reason);
+    logbook_add(CU_LOG_LEVEL_ERROR, "the device cannot map registered memory: %s", reason);
+    log_write("shim", first_or_warn(&said),
+              "what=\"the device cannot map registered memory\" reason=\"%s\" do=\"allocate the "
+              "memory with cudaHostAlloc, get its device pointer before other threads start, or "
+              "allow userfaultfd\"",
+              reason);
     end_if_strict();
     return CUDA_ERROR_NOT_SUPPORTED;
 }
@@ -146,8 +146,8 @@ CUresult refuse_call(const char *name) {
     bool few = atom_add(&said, 1) < REFUSE_CALLS;
     logbook_add(CU_LOG_LEVEL_ERROR, "%s is not supported", name);
     log_write("shim", few ? LOG_ERROR : LOG_WARN,
-              "what=\"the program calls what is not supported\" call=%s "
-              "do=\"see REFUSED CODE in salusctl(1)\"",
+              "what=\"the program uses a part of CUDA that is not supported\" call=%s do=\"see "
+              "REFUSED CODE in salusctl(1)\"",
               name);
     end_if_strict();
     return CUDA_ERROR_NOT_SUPPORTED;

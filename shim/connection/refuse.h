@@ -33,20 +33,20 @@ void refuse_module(size_t image_bytes, const void *code, int err, const char *re
 void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
 
 /* Objects of which a job can have a limited number: X(NAME, text). */
-#define REFUSE_THINGS(X)                                \
-    X(STREAMS, "streams")                               \
-    X(EVENTS, "events")                                 \
-    X(SHARED_EVENTS, "events that other processes see") \
-    X(MODULES, "modules")                               \
-    X(KERNELS, "kernels")                               \
-    X(SEGMENTS, "allocations without an address")       \
-    X(CONTEXTS, "contexts")                             \
-    X(POOLS, "memory pools")                            \
-    X(ARRAYS, "arrays")                                 \
-    X(TEXTURES, "texture and surface objects")          \
-    X(GRAPHS, "executable graphs")                      \
-    X(GRAPH_BYTES, "bytes of executable graphs")        \
-    X(OFFERS, "graphs that kernels launch")             \
+#define REFUSE_THINGS(X)                                            \
+    X(STREAMS, "streams")                                           \
+    X(EVENTS, "events")                                             \
+    X(SHARED_EVENTS, "events that are shared with other processes") \
+    X(MODULES, "modules")                                           \
+    X(KERNELS, "kernels")                                           \
+    X(SEGMENTS, "allocations without an address")                   \
+    X(CONTEXTS, "contexts")                                         \
+    X(POOLS, "memory pools")                                        \
+    X(ARRAYS, "arrays")                                             \
+    X(TEXTURES, "texture and surface objects")                      \
+    X(GRAPHS, "executable graphs")                                  \
+    X(GRAPH_BYTES, "bytes of executable graphs")                    \
+    X(OFFERS, "graphs that kernels launch")                         \
     X(LINKS, "links")
 enum refuse_thing {
 #define X(name, text) REFUSE_##name,

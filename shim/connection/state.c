@@ -51,7 +51,8 @@ static void read_strict(void) {
     char why[JOB_WHY_BYTES];
     if (job_strict(getenv(JOB_STRICT_VARIABLE), &state.strict, why) == 0 || said) return;
     said = true;
-    log_error("shim", "what=\"without effect: %s\" do=\"correct or unset it\"", why);
+    log_error("shim", "what=\"a setting has no effect: %s\" do=\"correct or unset the variable\"",
+              why);
 }
 
 int state_connect(void) {

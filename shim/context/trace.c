@@ -85,8 +85,8 @@ static bool worker_knows(void) {
     static _Atomic uint32_t said;
     bool knows = state.conn.minor >= TRACE_MINOR;
     if (!knows && !atom_exchange(&said, 1))
-        log_error("shim", "what=\"the profiler records no activities: salusd is too old for that\" "
-                          "do=\"install it from the same release as this library\"");
+        log_error("shim", "what=\"the profiler records no activities, because salusd is too old\" "
+                          "do=\"install salusd from the same release as this library\"");
     return knows;
 }
 
@@ -117,9 +117,8 @@ void trace_launch(struct trace_item *item, uint32_t stream, uint32_t context) {
 void trace_graph(void) {
     static _Atomic uint32_t said;
     if (trace_on() && !atom_exchange(&said, 1))
-        log_error("shim",
-                  "what=\"operations of CUDA graphs are not traced: the profiler records no "
-                  "activities of them\" do=\"profile it without graphs\"");
+        log_error("shim", "what=\"operations of CUDA graphs are not traced: the profiler records "
+                          "no activities of them\" do=\"profile the program without graphs\"");
 }
 
 /* Traces copies and fills as they are sent to the worker. */

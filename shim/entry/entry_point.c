@@ -15,8 +15,8 @@
  * most of them. */
 static void not_found(const char *symbol, int version, CUdriverProcAddressQueryResult why) {
     const char *text = why == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                           ? "newer than was asked for"
-                           : "no such entry point";
+                           ? "the function is newer than the requested version"
+                           : "the driver has no such function";
     state_log();
     log_debug("shim", "what=\"%s\" name=%s version=%d", text, symbol, version);
     refusals_note("symbol", symbol, NULL, 0, text, SIZE_MAX);

@@ -52,7 +52,7 @@ static CUresult check_launches(struct compile *c, uint32_t launches) {
 static CUresult put_changing(struct compile *c, uint32_t lane, struct wire_launch *l,
                              const struct params_kernel *k) {
     if (c->depth + 1 >= WIRE_GRAPH_DEPTH)
-        return refuse_call("conditional nodes in more than 30 others");
+        return refuse_call("conditional nodes nested deeper than 30 levels");
     CUresult r = condition_share(k->changing, &c->conditions);
     if (r) return r;
     c->depth++;
@@ -244,7 +244,7 @@ static CUresult put_body(struct compile *c, struct graph *g, bool launched, stru
 
 static CUresult put_choice(struct compile *c, uint32_t lane, const struct params_choice *n) {
     if (c->depth + 1 >= WIRE_GRAPH_DEPTH)
-        return refuse_call("conditional nodes in more than 30 others");
+        return refuse_call("conditional nodes nested deeper than 30 levels");
     struct part **bodies = calloc(n->count, sizeof(struct part *));
     CUresult r = bodies ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; !r && i < n->count; i++)

@@ -164,10 +164,11 @@ static bool can_be_read(const struct pages_part *p) {
 }
 
 static const char *judge(const struct pages_part *p, const char *name) {
-    if (p->shared) return "others have it mapped as well, or a file keeps it";
-    if (p->prot & PROT_EXEC) return "it is executable";
-    if (begins(name, "/anon_hugepage")) return "it is in huge pages of hugetlbfs";
-    if (p->inode && !can_be_read(p)) return "it is a file's, of which not all can be read";
+    if (p->shared) return "other processes map the memory too, or a file backs it";
+    if (p->prot & PROT_EXEC) return "the memory is executable";
+    if (begins(name, "/anon_hugepage")) return "the memory has huge pages of hugetlbfs";
+    if (p->inode && !can_be_read(p))
+        return "the memory maps a file, and parts of it cannot be read";
     return NULL;
 }
 
@@ -192,14 +193,14 @@ int pages_look(uint64_t lo, uint64_t hi, uint64_t inode, struct pages_view *out)
     while (next(&r, &p)) {
         bool own = p.shared && p.inode == inode;
         if (is_io_engine(r.name))
-            out->unfit = "the program has input and output that no thread does";
+            out->unfit = "the program uses asynchronous input and output (io_uring or AIO)";
         extend(&row, &p);
         if (begins(r.name, "[stack]") && lo >= row.lo && lo < row.hi) out->stack_end = row.lo;
         if (p.hi <= lo || p.lo >= hi) continue;
         clip(&p, lo, hi);
         if (p.lo == lo) out->prot = p.prot;
         if (p.lo == at && p.prot & PROT_READ) at = p.hi;
-        if (p.prot != out->prot) out->unfit = "only parts of it can be written";
+        if (p.prot != out->prot) out->unfit = "parts of the memory are read-only";
         if (!out->unfit && !own) out->unfit = judge(&p, r.name);
     }
     close_maps(&r);
@@ -232,11 +233,11 @@ static const char *extend_file(struct pages_file *f, struct pages_part p, uint64
                                uint64_t at) {
     const struct pages_part whole = p;
     clip(&p, lo, hi);
-    if (p.lo != at) return "it is not mapped any more";
+    if (p.lo != at) return "the memory is no longer mapped";
     if (!p.shared || (p.prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
-        return "parts of it are private, or cannot be written";
+        return "parts of the memory are private or read-only";
     if (at == lo) *f = (struct pages_file){p.device, p.inode, p.offset, whole.lo, whole.hi};
-    return continues(f, &p, lo) ? NULL : "it is not one piece of one file";
+    return continues(f, &p, lo) ? NULL : "the memory is not one contiguous part of one file";
 }
 
 const char *pages_file(uint64_t lo, uint64_t hi, struct pages_file *out) {
@@ -251,5 +252,5 @@ const char *pages_file(uint64_t lo, uint64_t hi, struct pages_file *out) {
         at = p.hi;
     }
     close_maps(&r);
-    return why || at >= hi ? why : "it is not mapped any more";
+    return why || at >= hi ? why : "the memory is no longer mapped";
 }

@@ -109,9 +109,9 @@ static const char *lay(struct entry *e, uint64_t patience_ns) {
     calm_end(&calm);
     switch (err) {
     case 0: return NULL;
-    case -EAGAIN: return "other threads of the program could write to it meanwhile";
-    case -EBUSY: return "a device writes to it";
-    default: return "the system does not let its pages be replaced";
+    case -EAGAIN: return "other threads of the program could write to the memory meanwhile";
+    case -EBUSY: return "a device writes to the memory";
+    default: return "the system does not allow the memory's pages to be replaced";
     }
 }
 
@@ -150,8 +150,9 @@ static void take_away(struct entry *e) {
     e->away = true;
     if (lift(e, first_page(&e->range), end_page(&e->range), FORK_PATIENCE_NS) == 0) return;
     e->away = false;
-    log_error("shim", "what=\"the device sees registered memory no more: a child was forked beside "
-                      "threads that run\"");
+    log_error("shim",
+              "what=\"the device lost access to registered memory, because the program forked "
+              "while other threads ran\" do=\"fork before the memory is registered\"");
 }
 
 static void lay_again(struct entry *e) {
@@ -159,8 +160,8 @@ static void lay_again(struct entry *e) {
     e->away = false;
     if (why)
         log_error("shim",
-                  "what=\"the device sees registered memory no more since a child was "
-                  "forked\" reason=\"%s\"",
+                  "what=\"the device lost access to registered memory when the program forked\" "
+                  "reason=\"%s\" do=\"fork before the memory is registered\"",
                   why);
 }
 
@@ -171,8 +172,8 @@ static void before_fork(void) {
         e->copy = e->shadow ? copy_of(e) : NULL;
         if (e->copy && is_near(e)) take_away(e);
         if (e->shadow && !e->copy)
-            log_error("shim",
-                      "what=\"no memory for a child's registered pages: it has none there\"");
+            log_error("shim", "what=\"a forked child lacks the pages of registered memory, because "
+                              "memory is short\"");
     }
 }
 
@@ -237,14 +238,14 @@ static __attribute__((no_sanitize("address"))) bool grow_stack(uint64_t lo, uint
 }
 
 static const char *why_not(uint64_t lo, uint64_t hi, struct pages_view *view) {
-    if (has_own_variables(lo, hi)) return "the thread that asks has its own variables there";
+    if (has_own_variables(lo, hi)) return "the calling thread has its thread-local variables there";
     if (pages_look(lo, hi, state.conn.host_inode, view)) return "/proc/self/maps cannot be read";
-    if (!view->readable) return "it is not mapped any more, or cannot be read";
+    if (!view->readable) return "the memory is no longer mapped or cannot be read";
     if (view->stack_end == lo && !grow_stack(lo, hi)) return "the main thread's stack ends there";
     return view->unfit;
 }
 
-static const char shared_memory[] = "others have it mapped as well";
+static const char shared_memory[] = "other processes map the memory too";
 
 static const char *show(struct entry *e, uint64_t patience_ns) {
     struct pages_view view;
@@ -282,7 +283,7 @@ static const char *keep_share(struct share *s, struct registered_range *out) {
     if (same) *out = e->range;
     lock_leave(&registered.lock);
     if (!used) share_hide(s);
-    return same ? NULL : "it is not registered";
+    return same ? NULL : "the memory is not registered";
 }
 
 /* Maps a file's pages. The caller holds no lock, because the worker is asked. */
@@ -298,7 +299,9 @@ const char *registered_show(uint64_t addr, uint64_t patience_ns, struct register
     pthread_once(&once, watch_forks);
     lock_enter(&registered.lock);
     struct entry *e = find_locked(addr);
-    const char *why = !e ? "it is not registered" : e->range.device ? NULL : show(e, patience_ns);
+    const char *why = !e                ? "the memory is not registered"
+                      : e->range.device ? NULL
+                                        : show(e, patience_ns);
     if (e) *out = e->range;
     lock_leave(&registered.lock);
     if (why == shared_memory) why = show_file(out);

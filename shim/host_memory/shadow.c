@@ -77,11 +77,11 @@ static struct shadow *make(uint64_t lo, uint64_t hi) {
 struct shadow *shadow_take(uint64_t lo, uint64_t hi, const char **why) {
     struct shadow *s = find(lo, hi);
     if (s && (lo < s->lo || hi > s->hi)) {
-        *why = "it shares a page with what was registered before";
+        *why = "the memory shares a page with memory that was registered before";
         return NULL;
     }
     if (!s) s = make(lo, hi);
-    *why = "there is no room in the window of pinned memory";
+    *why = "the window of pinned memory is full (window_host_bytes in salus.conf)";
     if (s) s->users++;
     return s;
 }

@@ -36,11 +36,11 @@ static pthread_mutex_t share_turn = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *reason(int32_t result) {
     switch (result) {
-    case -ENOSPC: return "more pieces of files are registered than a job may have";
-    case -EMFILE: return "salusd has no descriptors left";
-    case -ENOTSUP: return "this GPU cannot show files";
-    case -EINVAL: return "its file ends before it, or could be truncated";
-    default: return "the GPU's worker cannot map it";
+    case -ENOSPC: return "the job registered more file ranges than a job may have";
+    case -EMFILE: return "salusd has no file descriptors left";
+    case -ENOTSUP: return "this GPU cannot map files";
+    case -EINVAL: return "the file ends before the memory, or could be truncated";
+    default: return "the GPU worker cannot map the memory";
     }
 }
 
@@ -90,12 +90,11 @@ static int open_file(const struct pages_file *f, const char **why) {
     uint64_t bytes;
     int fd = find_open(f);
     if (fd < 0) fd = open_mapped(f);
-    *why = "its file's descriptor was closed";
+    *why = "the program closed the file's descriptor";
     if (fd >= 0 && fdutil_check_lasting(fd, &bytes)) {
         fdutil_close(&fd);
-        *why =
-            "others have it mapped as well, and its file could be truncated: only a memfd that is "
-            "sealed by F_SEAL_SHRINK is shown";
+        *why = "other processes map the memory too, and its file could be truncated; use a memfd "
+               "that is sealed by F_SEAL_SHRINK";
     }
     return fd;
 }
@@ -141,7 +140,7 @@ static uint32_t find_number(const struct pages_file *f) {
 static const char *take_file(const struct pages_file *f, uint32_t *number) {
     *number = find_number(f);
     if (state.conn.minor < FILES_SINCE) return "salusd is older than this library";
-    if (*number == WIRE_FILES) return "more files are registered than a job may have";
+    if (*number == WIRE_FILES) return "the job registered more files than a job may have";
     struct known *k = &known[*number];
     const char *why = k->users ? NULL : give(*number, f);
     if (!why) *k = (struct known){f->device, f->inode, k->users + 1};
@@ -172,7 +171,7 @@ static const char *map(const struct share *s, uint64_t offset) {
                                   .bytes = s->bytes,
                                   .offset = offset};
     if (s->block && remap_alias(s->window, s->bytes, s->lo))
-        return "it cannot be mapped a second time";
+        return "this process cannot map the memory a second time";
     struct reply answer = {0};
     return reply_call(&rec, sizeof(rec), NULL, 0, &answer) ? reason(answer.result) : NULL;
 }
@@ -187,7 +186,7 @@ static bool place_here(struct share *s, const struct pages_file *f) {
 static const char *place(struct share *s, const struct pages_file *f) {
     if (place_here(s, f)) return NULL;
     if (mem_take(MEM_SHADOW, 0, 0, s->bytes + PAGES_BYTES, &s->block))
-        return "there is no room in the window of pinned memory";
+        return "the window of pinned memory is full (window_host_bytes in salus.conf)";
     s->window = (s->block + PAGES_BYTES - 1) & ~(PAGES_BYTES - 1);
     const char *why = map(s, f->offset);
     if (why) restore(s);
@@ -207,7 +206,7 @@ static const char *show(struct share *s, const struct pages_file *f) {
 struct share *share_show(uint64_t lo, uint64_t hi, const char **why) {
     struct pages_file f;
     struct share *s = malloc(sizeof(*s));
-    *why = s ? pages_file(lo, hi, &f) : "there is no memory";
+    *why = s ? pages_file(lo, hi, &f) : "this process is out of memory";
     if (!*why) {
         *s = (struct share){.lo = lo, .bytes = hi - lo};
         pthread_mutex_lock(&share_turn);

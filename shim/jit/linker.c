@@ -73,13 +73,13 @@ static void take_log(struct linker *l) {
 static int add_original(struct linker *l, int type, const void *data, size_t bytes,
                         const char *name) {
     if (!l->lto) {
-        buf_printf(&l->log, "%s: LTO-IR, which needs -lto\n", name);
+        buf_printf(&l->log, "%s: the input is LTO-IR; give the linker -lto\n", name);
         return NVJITLINK_ERROR_LTO_NOT_ENABLED;
     }
     if (!l->handle) {
         buf_printf(&l->log,
-                   "%s: LTO-IR, which NVIDIA's libnvJitLink.so.13 or .12 makes PTX: it was not "
-                   "found (LD_LIBRARY_PATH can name its directory)\n",
+                   "%s: the input is LTO-IR, for which NVIDIA's libnvJitLink.so.13 or .12 is "
+                   "needed and was not found; add its directory to LD_LIBRARY_PATH\n",
                    name);
         return NVJITLINK_ERROR_INTERNAL;
     }
@@ -158,7 +158,7 @@ int linker_add(struct linker *l, int type, const void *data, size_t bytes, const
     if (type == NVJITLINK_INPUT_LTOIR) return add_original(l, type, data, bytes, name);
     int as = driver_type(type, data, bytes);
     if (as < 0) {
-        buf_printf(&l->log, "%s: unknown type of input %d\n", name, type);
+        buf_printf(&l->log, "%s: the input's type %d is unknown\n", name, type);
         return NVJITLINK_ERROR_INCORRECT_INPUT_TYPE;
     }
     CUresult r = link_add(&l->link, (CUjitInputType)as, data, bytes, name, why);

@@ -77,7 +77,7 @@ int nvJitLinkAddFile(struct linker *l, int type, const char *path) {
     if (!l || !path) return NVJITLINK_ERROR_NULL_INPUT;
     void *data = code_file_read(path, &bytes, &error);
     if (!data) {
-        buf_printf(&l->log, "%s: no such file, or none that can be read\n", path);
+        buf_printf(&l->log, "%s: the file does not exist or cannot be read\n", path);
         return NVJITLINK_ERROR_INVALID_INPUT;
     }
     int result = linker_add(l, type, data, bytes, path);

@@ -209,11 +209,11 @@ static CUresult result_of(int err) {
 static void say_host_full(uint64_t bytes) {
     static _Atomic uint32_t said;
     if (atom_exchange(&said, 1)) return;
-    log_error(
-        "shim",
-        "what=\"no room for %llu MiB of pinned memory in a window of %llu MiB\" do=\"use less; "
-        "or raise user_pinned or window_host_bytes in salus.conf\"",
-        (unsigned long long)bytes >> 20, (unsigned long long)state.conn.windows.host_bytes >> 20);
+    log_error("shim",
+              "what=\"%llu MiB of pinned memory do not fit into the window of %llu MiB\" do=\"use "
+              "less, or raise user_pinned or window_host_bytes in salus.conf\"",
+              (unsigned long long)bytes >> 20,
+              (unsigned long long)state.conn.windows.host_bytes >> 20);
 }
 
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,

@@ -10,38 +10,38 @@
 #define SHIM_NVML_NVML_H
 
 /* Results; X(name, number, text) */
-#define NVML_RESULTS(X)                                                                    \
-    X(NVML_SUCCESS, 0, "Success")                                                          \
-    X(NVML_ERROR_UNINITIALIZED, 1, "Uninitialized")                                        \
-    X(NVML_ERROR_INVALID_ARGUMENT, 2, "Invalid Argument")                                  \
-    X(NVML_ERROR_NOT_SUPPORTED, 3, "Not Supported")                                        \
-    X(NVML_ERROR_NO_PERMISSION, 4, "Insufficient Permissions")                             \
-    X(NVML_ERROR_ALREADY_INITIALIZED, 5, "Already Initialized")                            \
-    X(NVML_ERROR_NOT_FOUND, 6, "Not Found")                                                \
-    X(NVML_ERROR_INSUFFICIENT_SIZE, 7, "Insufficient Size")                                \
-    X(NVML_ERROR_INSUFFICIENT_POWER, 8, "Insufficient External Power")                     \
-    X(NVML_ERROR_DRIVER_NOT_LOADED, 9, "No salusd answers, and so no GPU")                 \
-    X(NVML_ERROR_TIMEOUT, 10, "Timeout")                                                   \
-    X(NVML_ERROR_IRQ_ISSUE, 11, "Interrupt Request Issue")                                 \
-    X(NVML_ERROR_LIBRARY_NOT_FOUND, 12, "NVML Shared Library Not Found")                   \
-    X(NVML_ERROR_FUNCTION_NOT_FOUND, 13, "Function Not Found")                             \
-    X(NVML_ERROR_CORRUPTED_INFOROM, 14, "Corrupted infoROM")                               \
-    X(NVML_ERROR_GPU_IS_LOST, 15, "GPU is lost")                                           \
-    X(NVML_ERROR_RESET_REQUIRED, 16, "GPU requires reset")                                 \
-    X(NVML_ERROR_OPERATING_SYSTEM, 17, "Blocked by the Operating System")                  \
-    X(NVML_ERROR_LIB_RM_VERSION_MISMATCH, 18, "Library and salusd are not of one release") \
-    X(NVML_ERROR_IN_USE, 19, "In use by another client")                                   \
-    X(NVML_ERROR_MEMORY, 20, "Insufficient Memory")                                        \
-    X(NVML_ERROR_NO_DATA, 21, "No data")                                                   \
-    X(NVML_ERROR_VGPU_ECC_NOT_SUPPORTED, 22, "vGPU operation not supported with ECC")      \
-    X(NVML_ERROR_INSUFFICIENT_RESOURCES, 23, "Insufficient resources")                     \
-    X(NVML_ERROR_FREQ_NOT_SUPPORTED, 24, "Frequency not supported")                        \
-    X(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, 25, "The argument's version is not supported") \
-    X(NVML_ERROR_DEPRECATED, 26, "Deprecated")                                             \
-    X(NVML_ERROR_NOT_READY, 27, "Not ready")                                               \
-    X(NVML_ERROR_GPU_NOT_FOUND, 28, "No GPU was found")                                    \
-    X(NVML_ERROR_INVALID_STATE, 29, "Invalid state")                                       \
-    X(NVML_ERROR_RESET_TYPE_NOT_SUPPORTED, 30, "Reset type not supported")                 \
+#define NVML_RESULTS(X)                                                                           \
+    X(NVML_SUCCESS, 0, "Success")                                                                 \
+    X(NVML_ERROR_UNINITIALIZED, 1, "Uninitialized")                                               \
+    X(NVML_ERROR_INVALID_ARGUMENT, 2, "Invalid Argument")                                         \
+    X(NVML_ERROR_NOT_SUPPORTED, 3, "Not Supported")                                               \
+    X(NVML_ERROR_NO_PERMISSION, 4, "Insufficient Permissions")                                    \
+    X(NVML_ERROR_ALREADY_INITIALIZED, 5, "Already Initialized")                                   \
+    X(NVML_ERROR_NOT_FOUND, 6, "Not Found")                                                       \
+    X(NVML_ERROR_INSUFFICIENT_SIZE, 7, "Insufficient Size")                                       \
+    X(NVML_ERROR_INSUFFICIENT_POWER, 8, "Insufficient External Power")                            \
+    X(NVML_ERROR_DRIVER_NOT_LOADED, 9, "No salusd answers: start the daemon")                     \
+    X(NVML_ERROR_TIMEOUT, 10, "Timeout")                                                          \
+    X(NVML_ERROR_IRQ_ISSUE, 11, "Interrupt Request Issue")                                        \
+    X(NVML_ERROR_LIBRARY_NOT_FOUND, 12, "NVML Shared Library Not Found")                          \
+    X(NVML_ERROR_FUNCTION_NOT_FOUND, 13, "Function Not Found")                                    \
+    X(NVML_ERROR_CORRUPTED_INFOROM, 14, "Corrupted infoROM")                                      \
+    X(NVML_ERROR_GPU_IS_LOST, 15, "GPU is lost")                                                  \
+    X(NVML_ERROR_RESET_REQUIRED, 16, "GPU requires reset")                                        \
+    X(NVML_ERROR_OPERATING_SYSTEM, 17, "Blocked by the Operating System")                         \
+    X(NVML_ERROR_LIB_RM_VERSION_MISMATCH, 18, "The library and salusd are of different releases") \
+    X(NVML_ERROR_IN_USE, 19, "In use by another client")                                          \
+    X(NVML_ERROR_MEMORY, 20, "Insufficient Memory")                                               \
+    X(NVML_ERROR_NO_DATA, 21, "No data")                                                          \
+    X(NVML_ERROR_VGPU_ECC_NOT_SUPPORTED, 22, "vGPU operation not supported with ECC")             \
+    X(NVML_ERROR_INSUFFICIENT_RESOURCES, 23, "Insufficient resources")                            \
+    X(NVML_ERROR_FREQ_NOT_SUPPORTED, 24, "Frequency not supported")                               \
+    X(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, 25, "The argument's version is not supported")        \
+    X(NVML_ERROR_DEPRECATED, 26, "Deprecated")                                                    \
+    X(NVML_ERROR_NOT_READY, 27, "Not ready")                                                      \
+    X(NVML_ERROR_GPU_NOT_FOUND, 28, "No GPU was found")                                           \
+    X(NVML_ERROR_INVALID_STATE, 29, "Invalid state")                                              \
+    X(NVML_ERROR_RESET_TYPE_NOT_SUPPORTED, 30, "Reset type not supported")                        \
     X(NVML_ERROR_UNKNOWN, 999, "Unknown Error")
 
 typedef enum {

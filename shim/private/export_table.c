@@ -170,8 +170,8 @@ static void say_untraced(void) {
     static _Atomic uint32_t said;
     state_log();
     log_write("shim", atom_exchange(&said, 1) ? LOG_WARN : LOG_ERROR,
-              "what=\"CUPTI cannot trace here: a profiler that looks its functions up by itself "
-              "records no activities\" do=\"see Profilers in docs/frameworks.md\"");
+              "what=\"the profiler records no activities, because it bypasses Salus's CUPTI "
+              "library\" do=\"see Profilers in docs/frameworks.md\"");
 }
 
 static CUresult cupti_refuse(void) {
@@ -241,7 +241,7 @@ static CUresult not_found(const CUuuid *id) {
     for (size_t i = 0; i < sizeof(id->bytes); i++)
         snprintf(text + 2 * i, 3, "%02x", (unsigned char)id->bytes[i]);
     state_log();
-    log_debug("shim", "what=\"no such private table\" table=%s", text);
+    log_debug("shim", "what=\"the driver has no such private table\" table=%s", text);
     if (memcmp(id->bytes, cupti_trace_uuid, sizeof(cupti_trace_uuid)) == 0) say_untraced();
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -71,10 +71,13 @@ static int refuse_missing(char *why, const char *list, uint32_t count) {
     char reason[128];
 
     if (count == 1)
-        snprintf(reason, sizeof(reason), "begins with none of salusd's GPUs: it has GPU 0 alone");
-    else
         snprintf(reason, sizeof(reason),
-                 "begins with none of salusd's GPUs, 0 to %u, or names one twice", count - 1);
+                 "begins with a GPU that salusd does not have; it has only GPU 0");
+    else
+        snprintf(
+            reason, sizeof(reason),
+            "begins with a GPU that salusd does not have (it has GPUs 0 to %u), or names one twice",
+            count - 1);
     return refuse(why, list, reason);
 }
 
@@ -117,11 +120,13 @@ static int choose_visible(struct gpu_choice *out, const struct visible *v, const
     case VISIBLE_UNASSIGNED: return -ENODEV;
     case VISIBLE_NUMBERS:
     case VISIBLE_UUIDS: return choose_listed(out, v, list, why);
-    case VISIBLE_MIG: return refuse(why, list, "names a MIG instance: Salus shares whole GPUs");
-    case VISIBLE_TWICE: return refuse(why, list, "names a GPU twice, so that none is visible");
+    case VISIBLE_MIG:
+        return refuse(why, list, "names a MIG instance, but Salus shares whole GPUs; name a GPU");
+    case VISIBLE_TWICE:
+        return refuse(why, list, "names a GPU twice, so that no GPU is visible; name each once");
     case VISIBLE_WRONG: break;
     }
-    return refuse(why, list, "begins with neither a number nor a UUID");
+    return refuse(why, list, "begins with neither a number nor a UUID; name a GPU by one of them");
 }
 
 int gpu_choice_make(struct gpu_choice *out, char why[GPU_CHOICE_WHY_BYTES]) {

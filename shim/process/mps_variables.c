@@ -43,7 +43,7 @@ void mps_variables_say(void) {
 
     if (mps_variables_find(names) == 0 || atom_exchange(&said, 1)) return;
     log_error("shim",
-              "what=\"without effect: %s\" why=\"Salus shares this GPU, not MPS\" "
-              "do=\"'salusctl run --weight, --priority, --persistent' set a job's share\"",
+              "what=\"settings of MPS have no effect: %s\" why=\"Salus, not MPS, shares this GPU\" "
+              "do=\"set a job's share with 'salusctl run --weight, --priority, --persistent'\"",
               names);
 }

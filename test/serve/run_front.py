@@ -179,23 +179,23 @@ def test_refusals():
     with Front() as f:
         c = f.connect()
         for path in ("/", "/v1", "/v2/models", "/v2/models/", "/v2/models/add/nothing", "/v2/models/add/versions/"):
-            refused(f, 404, "nothing at this path", "GET", path, c=c)
+            refused(f, 404, "this path is unknown", "GET", path, c=c)
         refused(f, 404, 'no model "none"', "GET", "/v2/models/none", c=c)
         refused(f, 404, 'no model "none"', "POST", "/v2/models/none/infer", add_body(), JSON, c=c)
         refused(f, 404, 'no version "9"', "POST", "/v2/models/add/versions/9/infer", add_body(), JSON, c=c)
-        equal(refused(f, 405, "GET is not possible", "GET", "/v2/models/add/infer", c=c)["Allow"], "POST", "Allow")
-        equal(refused(f, 405, "POST is not possible", "POST", "/v2", "{}", c=c)["Allow"], "GET, HEAD", "Allow")
-        refused(f, 405, "DELETE is not possible", "DELETE", "/v2/models/add", c=c)
+        equal(refused(f, 405, "GET is not allowed", "GET", "/v2/models/add/infer", c=c)["Allow"], "POST", "Allow")
+        equal(refused(f, 405, "POST is not allowed", "POST", "/v2", "{}", c=c)["Allow"], "GET, HEAD", "Allow")
+        refused(f, 405, "DELETE is not allowed", "DELETE", "/v2/models/add", c=c)
         refused(f, 415, "Content-Type text/xml", "POST", "/v2/models/add/infer", "<a/>", {"Content-Type": "text/xml"}, c=c)
         refused(f, 415, "Content-Encoding gzip", "POST", "/v2/models/add/infer", "x", {"Content-Encoding": "gzip"}, c=c)
         equal(refused(f, 503, "not ready", "POST", "/v2/models/unready/infer", add_body(), JSON, c=c)["Retry-After"], "1", "Retry-After")
         refused(f, 503, "not ready", "GET", "/v2/models/unready/ready", c=c)
         equal(refused(f, 429, "too many wait", "POST", "/v2/models/busy/infer", add_body(), JSON, c=c)["Retry-After"], "7", "Retry-After")
         refused(f, 504, "deadline", "POST", "/v2/models/late/infer", add_body(), JSON, c=c)
-        refused(f, 500, 'gave no output "sum"', "POST", "/v2/models/broken/infer", add_body(), JSON, c=c)
-        refused(f, 400, "asked for twice", "POST", "/v2/models/add/infer", add_body(outputs=[{"name": "sum"}] * 2), JSON, c=c)
+        refused(f, 500, 'computed no output "sum"', "POST", "/v2/models/broken/infer", add_body(), JSON, c=c)
+        refused(f, 400, "requested twice", "POST", "/v2/models/add/infer", add_body(outputs=[{"name": "sum"}] * 2), JSON, c=c)
         refused(f, 400, "Salus-Application", "POST", "/v2/models/add/infer", add_body(), {"Salus-Application": "a b"}, c=c)
-        refused(f, 400, "there is no JSON", "POST", "/v2/models/add/infer", "", JSON, c=c)
+        refused(f, 400, "the body has no JSON", "POST", "/v2/models/add/infer", "", JSON, c=c)
         equal(infer(c)["outputs"][0]["data"], [11, 22], "it goes on")
 
 
@@ -228,8 +228,8 @@ def test_binary():
             equal(json.loads(answer[:head])["outputs"][0]["parameters"], {"binary_data_size": 8}, "its size")
             equal(struct.unpack("<2f", answer[head:]), (11, 22), "its bytes")
         path = "/v2/models/add/infer"
-        refused(f, 400, "7 bytes are left", "POST", path, *binary_request((8, 8), bytes(15)), c=c)
-        refused(f, 400, "1 bytes are left", "POST", path, *binary_request((8, 8), bytes(17)), c=c)
+        refused(f, 400, "7 bytes of the body are left", "POST", path, *binary_request((8, 8), bytes(15)), c=c)
+        refused(f, 400, "has 1 bytes after", "POST", path, *binary_request((8, 8), bytes(17)), c=c)
         refused(f, 400, "3 elements of FP32 are 12", "POST", path, *binary_request((8, 8), bytes(16), (3,)), c=c)
         for length in ("-1", "1e3", "", "99999999999999999999", "0x10"):
             refused(f, 400, "Inference-Header-Content-Length", "POST", path, body, {"Inference-Header-Content-Length": length}, c=c)
@@ -255,8 +255,8 @@ def test_the_same_again():
                 values = struct.unpack("<2f", answer[int(got["Inference-Header-Content-Length"]):])
                 equal(values, (turns + 10, 2 + 20 * turns), f"the answer to request {turns}")
             path = "/v2/models/add/infer"
-            refused(f, 400, "7 bytes are left", "POST", path, *binary_request((8, 8), bytes(15)), c=c)
-            refused(f, 400, "1 bytes are left", "POST", path, *binary_request((8, 8), bytes(17)), c=c)
+            refused(f, 400, "7 bytes of the body are left", "POST", path, *binary_request((8, 8), bytes(15)), c=c)
+            refused(f, 400, "has 1 bytes after", "POST", path, *binary_request((8, 8), bytes(17)), c=c)
         for _ in range(3):
             refused(f, 400, 'has no output "z"', "POST", path,
                     *binary_request((8, 8), bytes(16), outputs=[{"name": "z"}]), c=c)
@@ -592,7 +592,7 @@ def test_bodies_have_a_limit():
         equal(ask(f.connect(), "POST", "/v2/models/add/infer", "x" * 600000, JSON)[0], 400, "what is only announced takes no room")
         first = f.socket(raw(POST.format("add", 600000), b"x" * 599999))
         wait_for("the second is refused", lambda: ask(f.connect(), "POST", "/v2/models/add/infer", "x" * 600000, JSON)[0] == 503)
-        headers = refused(f, 503, "too much", "POST", "/v2/models/add/infer", "x" * 600000, JSON)
+        headers = refused(f, 503, "as many bytes as the server allows", "POST", "/v2/models/add/infer", "x" * 600000, JSON)
         equal(headers["Retry-After"], "1", "Retry-After")
         is_served(f, "a small one")
         silent[0].sendall(b"x" * 600000)
@@ -652,7 +652,7 @@ def test_addresses():
         equal(done.returncode, 1, "a port that is taken")
         contains(done.stderr, f"127.0.0.1 port {f.port}: bind: Address already in use", "why")
     done = subprocess.run([PROGRAM, "--address", "localhost"], text=True, capture_output=True, timeout=PATIENCE)
-    contains(done.stderr, "localhost: no address", "a name")
+    contains(done.stderr, "localhost is not an IPv4", "a name")
 
 
 def rounds(f, clients, request, count):

@@ -403,7 +403,7 @@ def test_programs_that_end_after_each_batch():
 
 def test_a_program_that_cannot_start():
     with Serve(SLOW.replace("/slow", "/none"), ready=False) as s:
-        wait_for("the log says so", lambda: "it cannot be started: No such file" in s.said())
+        wait_for("the log says so", lambda: "the worker cannot be started: No such file" in s.said())
         status, text, _ = s.ask("POST", "/v2/models/slow/infer", "{}", JSON)
         equal((status, "not ready" in json.loads(text)["error"]), (503, True), "a request")
 
@@ -732,20 +732,20 @@ output = z FP32 1
 [model b]
 """ + "version = 2\n")
     equal(status, 2, text)
-    for part in ("[front] port: '70000' is not a whole number from 0 to 65535", "[front] colour: there is no such name",
-                 "[models] x: there is no such section", "[model a] program: a program is needed", "[model a] workers: '0'",
-                 "[model a] sizes: sizes rise, and the first is 1", "[model a] policy: there is no policy 'fast'",
-                 "[model a] deadline: 'soon' is not a time", "[model a] salus: yes or no, not 'maybe'",
-                 "[model a] profile: yes, no or a percentage up to 100%, not '101%'",
-                 "[model a] input: 'x FP99 1' is not a name, a datatype", "[model a] input: '0' is no dimension",
-                 "[model a] output: a second 'z'", "[model a] an input is missing", "[model b] program is missing"):
+    for part in ("[front] port: '70000' is not a whole number from 0 to 65535", "[front] colour: there is no such setting",
+                 "[models] x: the section is unknown", "[model a] program: the command is empty", "[model a] workers: '0'",
+                 "[model a] sizes: batch sizes must ascend from 1", "[model a] policy: there is no policy 'fast'",
+                 "[model a] deadline: 'soon' is not a time", "[model a] salus: 'maybe' is not yes or no",
+                 "[model a] profile: '101%' is not yes, no or a percentage up to 100%",
+                 "[model a] input: 'x FP99 1' is not of the form NAME DATATYPE", "[model a] input: '0' is not a dimension",
+                 "[model a] output: the tensor 'z' is given twice", "[model a] no input is given", "[model b] the setting program is missing"):
         contains(text, part, "faults")
 
 
 def test_files_that_are_none():
     equal(check("")[0], 2, "an empty one")
-    contains(check("")[1], "no [model NAME]", "an empty one")
-    contains(check("what\n")[1], ":1: not a section", "no INI")
+    contains(check("")[1], "no section [model NAME]", "an empty one")
+    contains(check("what\n")[1], ":1: the line is neither [SECTION] nor NAME = VALUE", "no INI")
     r = subprocess.run([PROGRAM, "/nonexistent"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     equal((r.returncode, "No such file" in r.stderr), (2, True), r.stderr)
     if not os.path.exists("/etc/salus/salus-serve.conf"):

@@ -60,15 +60,15 @@ def check_damage(folder):
     head, steps = text.split("@", 1)
     damaged = {
         "empty": ("", 3, "cut off"),
-        "another file": ("device memory=1GiB\n", 3, ":1: it is no recording"),
+        "another file": ("device memory=1GiB\n", 3, ":1: the file is not a recording"),
         "no configuration": ("salus-events 1\n@" + steps, 3, "is no configuration"),
         "a policy of no name": (text.replace("kernel=slack", "kernel=lottery"), 3, "lottery"),
         "cut in a line": (text[:-20], 3, "cut off"),
         "cut between lines": (text[:-len("end\n")], 3, "the line 'end' is missing"),
-        "more behind it": (text + "@1\n", 3, "something follows its end"),
+        "more behind it": (text + "@1\n", 3, "text follows the recording's end"),
         "an event that is none": (text.replace("\n1:", "\n1;", 1), 3, "is no event"),
         "an event of no step": (head + ".\n@" + steps, 3, "belongs to no step"),
-        "time goes back": (text.replace("\nend\n", "\n@1\nend\n"), 3, "time goes back"),
+        "time goes back": (text.replace("\nend\n", "\n@1\nend\n"), 3, "the time decreases"),
         "a long line": (head + "# " + 2000 * "x" + "\n@" + steps, 3, "longer than"),
         "a checkpoint without bytes": (head + "checkpoint 64 x 0\n@" + steps, 3, "build x"),
         "an action more": (text.replace("\nend\n", "\n> run 1:1\nend\n"), 4, "replayed: nothing"),
@@ -183,7 +183,7 @@ def check_orion(folder):
     many = salus_sim(*args, *(["--best", "small"] * 200), "--until", "1ms")
     expect(many.returncode == 0 and many.stdout.count("job name=small") == 200, f"200 jobs: {many.stderr}")
     many = salus_sim(*args, *(["--best", "small"] * 1001))
-    expect(many.returncode == 2 and "more than 1000 jobs" in many.stderr, f"1001 jobs: {many.stderr}")
+    expect(many.returncode == 2 and "at most 1000 jobs" in many.stderr, f"1001 jobs: {many.stderr}")
     for bad in (["--high", "absent"], [], ["--arrivals", "closed"], ["--high", "small", "--arrivals", "often"],
                 ["--high", "small", "--arrivals", "poisson:0"]):
         done = salus_sim(*args, *bad)
@@ -233,9 +233,9 @@ def check_advise(folder, wl):
             s = j["slowdown"]
             expect(s is None or s["least"] <= s["mean"] * (1 + 1e-5) and s["mean"] <= s["most"] * (1 + 1e-5), f"{j}")
     texts = [e.text for e in xml.etree.ElementTree.parse(svg).getroot().iter() if e.tag.endswith("text")]
-    expect("fair/slack" in texts and any(t.startswith("How many times as long as alone") for t in texts), "the picture")
+    expect("fair/slack" in texts and any(t.startswith("Time relative to the time alone") for t in texts), "the picture")
     said = salus_sim("advise", trains, trains, "--goal", "fair")
-    expect(said.returncode == 0 and "How sure: " in said.stdout, said.stderr)
+    expect(said.returncode == 0 and "Certainty: " in said.stdout, said.stderr)
     expect(" (srtf.wl) alone: " in said.stdout, said.stdout)
     for args in ([], [trains] * 9, [trains, "--goal", "none"], [trains, "--starts", "0"], [trains, "--most-loss", "x"]):
         expect(salus_sim("advise", *args).returncode == 2, f"advise {args}: usage")

@@ -425,7 +425,7 @@ class ControlTest(unittest.TestCase):
         self.assertFalse(c.set_weight(1, 5))
 
     def test_a_job_that_starts_is_asked_again(self):
-        self.daemon({"ok": False, "code": "failed", "text": "job 1 is only starting", "hint": "try again"}, reply([job(1, "a", 5)]))
+        self.daemon({"ok": False, "code": "failed", "text": "job 1 is still starting", "hint": "try again"}, reply([job(1, "a", 5)]))
         c = control.Control(self.folder.name)
         self.assertEqual([c.set_weight(1, 5), c.set_weight(1, 5)], [False, True])
 

@@ -56,7 +56,7 @@ void client_ended(struct client *c, const char *how) {
     bool job = c->state != CLIENT_HELLO && c->state != CLIENT_ASKING;
 
     log_burst("client", job ? LOG_INFO : LOG_DEBUG,
-              "event=ended job=%u pid=%d name=\"%s\" how=\"%s\"", c->job_id, (int)c->job.pid,
+              "event=ended job=%u pid=%d name=\"%s\" why=\"%s\"", c->job_id, (int)c->job.pid,
               c->job.name, how);
     client_close(c);
 }

@@ -20,7 +20,7 @@
 
 enum client_state {
     CLIENT_HELLO,     /* connected; nothing received yet */
-    CLIENT_QUEUED,    /* waits for a place: places.h */
+    CLIENT_QUEUED,    /* waits for admission: places.h */
     CLIENT_WAITING,   /* waits for a ready worker */
     CLIENT_ATTACHING, /* ATTACH sent */
     CLIENT_OFFERED,   /* windows offered, no answer yet */

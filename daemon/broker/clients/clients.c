@@ -38,15 +38,16 @@ static void on_readable(uv_poll_t *p, int status, int events) {
     int fd = -1, nfds = running ? 1 : 0, n;
 
     if (c->lending || c->held) { /* only its end is awaited */
-        client_ended(c, "socket closed");
+        client_ended(c, "the client closed its socket");
         return;
     }
     n = fdutil_recv(c->fd, buf, sizeof(buf), &fd, &nfds);
     if (n == -EAGAIN && status == 0) return;
     if (n == -EPROTO)
-        refuse_client(c, ERR_PROTOCOL, "a message is too long or carries descriptors");
+        refuse_client(c, ERR_PROTOCOL,
+                      "the client sent a message that is too long or carries descriptors");
     else if (n <= 0)
-        client_ended(c, "socket closed");
+        client_ended(c, "the client closed its socket");
     else if (c->state == CLIENT_HELLO && hello_asks(buf, (size_t)n))
         question_take(c, buf, (size_t)n);
     else if (c->state == CLIENT_HELLO && hello_tells_exit(buf, (size_t)n))
@@ -60,11 +61,11 @@ static void on_readable(uv_poll_t *p, int status, int events) {
     else if (running)
         lending_take(c, buf, (size_t)n, nfds == FDUTIL_LOST ? -EMFILE : fd);
     else
-        refuse_client(c, ERR_PROTOCOL, "a message came while none is expected");
+        refuse_client(c, ERR_PROTOCOL, "the client sent a message while salusd expected none");
 }
 
 static void on_death(uv_poll_t *p, int status, int events) {
-    client_ended(p->data, "process ended");
+    client_ended(p->data, "the client's process ended");
 }
 
 /* ---- new connections ------------------------------------------------------------------------- */
@@ -127,7 +128,7 @@ void clients_accept(struct clients *clients, int fd) {
         free(c);
         if (user) users_leave(user, USERS_HANDSHAKE);
         refuse_connection(fd, user ? -ENOMEM : -EBUSY,
-                          user ? "salusd has no memory for another job" : why);
+                          user ? "salusd is out of memory for another job; end some jobs" : why);
         return;
     }
     c->user = user;

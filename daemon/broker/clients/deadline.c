@@ -16,22 +16,29 @@ static void on_deadline(uv_timer_t *t) {
     unsigned long long ms = all->config->handshake_timeout / NS_PER_MS;
 
     switch (c->state) {
-    case CLIENT_HELLO: refuse_client(c, -ETIMEDOUT, "no hello came within %llu ms", ms); break;
+    case CLIENT_HELLO:
+        refuse_client(c, -ETIMEDOUT,
+                      "the client sent no hello message within %llu ms (handshake_timeout)", ms);
+        break;
     case CLIENT_QUEUED:
         snprintf(why, sizeof(why),
-                 "it waited for a place longer than its timeout: %u jobs are attached "
-                 "(max_jobs = %llu)",
+                 "the job waited longer than its admit_timeout: %u jobs are attached (max_jobs = "
+                 "%llu); end some, or raise max_jobs in salus.conf(5)",
                  all->places, (unsigned long long)all->config->max_jobs);
         refuse_job(c, -EBUSY, why);
         break;
     case CLIENT_OFFERED:
-        refuse_client(c, -ETIMEDOUT, "no answer to the offered windows came within %llu ms", ms);
+        refuse_client(c, -ETIMEDOUT,
+                      "the client did not answer the offer of address windows within %llu ms "
+                      "(handshake_timeout)",
+                      ms);
         break;
     case CLIENT_WAITING:
     case CLIENT_ASKING:
     case CLIENT_ATTACHING:
         refuse_client(c, ERR_WORKER_LOST, "the GPU worker is not running: %.180s",
-                      *c->gpu->worker.trouble ? c->gpu->worker.trouble : "it does not answer");
+                      *c->gpu->worker.trouble ? c->gpu->worker.trouble
+                                              : "the worker does not answer");
         break;
     case CLIENT_RUNNING:
     case CLIENT_CLOSED: break;

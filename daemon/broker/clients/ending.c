@@ -48,12 +48,12 @@ void ending_worker_lost(struct client *c) {
         return;
     }
     client_lose(c, ERR_WORKER_LOST);
-    client_ended(c, "the GPU worker died");
+    client_ended(c, "the GPU worker ended");
 }
 
 void ending_not_restored(struct client *c, int err) {
     client_lose(c, err);
-    client_ended(c, "no worker goes on with it");
+    client_ended(c, "no GPU worker could continue the job");
 }
 
 void ending_kill(struct client *c, uid_t uid) {
@@ -67,7 +67,7 @@ void ending_kill(struct client *c, uid_t uid) {
     attachments_say_how(c->attachment, "killed", "by user %u", (unsigned)uid);
     memcpy(c->attachment->by, by, sizeof(by));
     client_lose(c, ERR_ENDED);
-    client_ended(c, "killed by an operator");
+    client_ended(c, "an operator killed the job");
 }
 
 void ending_excess(struct client *c, const char *why) {
@@ -83,11 +83,11 @@ void ending_excess(struct client *c, const char *why) {
 
 void ending_stop(struct client *c) {
     if (c->state != CLIENT_RUNNING) {
-        refuse_client(c, ERR_BROKER_LOST, "salusd is being stopped");
+        refuse_client(c, ERR_BROKER_LOST, "salusd is stopping");
         return;
     }
     attachments_say_how(c->attachment, "lost", "salusd was stopped");
     snprintf(c->attachment->by, sizeof(c->attachment->by), "daemon");
     client_lose(c, ERR_STOPPED);
-    client_ended(c, "salusd stops");
+    client_ended(c, "salusd is stopping");
 }

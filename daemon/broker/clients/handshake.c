@@ -29,13 +29,12 @@
 static void refuse_windows(struct client *c) {
     if (c->tries == 0)
         refuse_client(c, -EBUSY,
-                      "all %d address windows belong to jobs, some of which may be ending; try "
-                      "again when one has ended",
+                      "all %d address windows are in use by jobs; try again when a job has ended",
                       c->gpu->attachments.slots.count);
     else
         refuse_client(c, -EADDRNOTAVAIL,
-                      "%d address windows were tried, and each is in use in the client "
-                      "or in the worker; set window_base to where both are empty",
+                      "salusd tried %d address windows, and the client or the worker uses "
+                      "addresses in each; set window_base to an address range that is free in both",
                       c->tries);
 }
 
@@ -119,7 +118,9 @@ static bool refuse_too_large(struct client *c) {
     units_print_bytes(job->persistent_bytes, p, sizeof(p));
     units_print_bytes(job->ephemeral_bytes, e, sizeof(e));
     units_print_bytes(device, d, sizeof(d));
-    snprintf(text, sizeof(text), "%s persistent + %s ephemeral asked, the device has %s", p, e, d);
+    snprintf(text, sizeof(text),
+             "%s of persistent + %s of ephemeral memory exceed the device's %s; ask for less", p, e,
+             d);
     refuse_job(c, ERR_NO_MEMORY, text);
     return true;
 }
@@ -201,7 +202,7 @@ void handshake_begin(struct client *c) {
     if (fdutil_scarce(err))
         refuse_scarce(c, err);
     else if (err < 0)
-        refuse_client(c, err, "shared memory cannot be made: %s", err_text(err));
+        refuse_client(c, err, "salusd cannot create the job's shared memory: %s", err_text(err));
     else
         try_windows(c, 0);
 }
@@ -254,13 +255,12 @@ int handshake_attached(struct client *c, const struct wire_worker_msg *msg, int 
         slots_block(&c->gpu->attachments.slots, c->attachment->slot);
         try_others(c, c->attachment->slot + 1);
     } else if (err < 0) {
-        refuse_client(c, err, "the GPU worker refused: %.200s",
+        refuse_client(c, err, "the GPU worker rejected the job: %.200s",
                       *msg->text ? msg->text : err_text(err));
     } else if (fdutil_scarce(err = attachments_see(c->attachment, &fds[0], &fds[1]))) {
         refuse_scarce(c, err);
     } else if (err < 0) {
-        refuse_client(c, ERR_PROTOCOL,
-                      "the GPU worker sent completion memory that cannot be used: %s",
+        refuse_client(c, ERR_PROTOCOL, "the GPU worker sent an invalid completion page: %s",
                       err_text(err));
     } else {
         take_place(c->attachment, msg);

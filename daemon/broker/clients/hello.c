@@ -56,7 +56,7 @@ int hello_check(const void *msg, size_t bytes, struct hello *out, char *why, siz
     err = check_version(h.major, h.minor, why, cap);
     if (err < 0) return err;
     if (bytes != sizeof(h) && bytes != WIRE_HELLO_BYTES_1_7) {
-        snprintf(why, cap, "hello has %zu bytes, not %zu", bytes, sizeof(h));
+        snprintf(why, cap, "the hello message has %zu bytes instead of %zu", bytes, sizeof(h));
         return ERR_PROTOCOL;
     }
     take_name(h.name, sizeof(h.name), out->name);
@@ -100,7 +100,7 @@ int hello_check_exit(const void *msg, size_t bytes, struct wire_exit *out, char 
     if (err < 0) return err;
     if (bytes != sizeof(e) || e.run == 0 || e.status > UINT8_MAX || e.signal >= _NSIG ||
         (e.status && e.signal)) {
-        snprintf(why, cap, "what it says of a command's end is malformed");
+        snprintf(why, cap, "the message about a command's exit is malformed");
         return ERR_PROTOCOL;
     }
     *out = e;
@@ -113,7 +113,7 @@ int hello_check_command(const void *msg, size_t bytes, char out[WIRE_COMMAND_BYT
 
     memcpy(&c, msg, bytes < sizeof(c) ? bytes : sizeof(c));
     if (bytes != sizeof(c) || c.pad || !memchr(c.text, 0, sizeof(c.text))) {
-        snprintf(why, cap, "its command line is malformed");
+        snprintf(why, cap, "the message with the command line is malformed");
         return ERR_PROTOCOL;
     }
     snprintf(out, WIRE_COMMAND_BYTES, "%s", c.text);
@@ -130,7 +130,7 @@ int hello_check_question(const void *msg, size_t bytes, uint32_t *gpu, char *why
     if (err < 0) return err;
     *gpu = q.gpu;
     if (bytes == sizeof(q) && q.reserved == 0) return 0;
-    snprintf(why, cap, "the question is malformed");
+    snprintf(why, cap, "the question about a GPU is malformed");
     return ERR_PROTOCOL;
 }
 
@@ -151,12 +151,12 @@ int hello_check_file(const void *msg, size_t bytes, struct wire_file *out, char 
 
     memcpy(&f, msg, bytes < sizeof(f) ? bytes : sizeof(f));
     if (bytes != sizeof(f) || (f.magic != WIRE_FILE_MAGIC && f.magic != WIRE_KEEP_MAGIC)) {
-        snprintf(why, cap, "it spoke after its welcome, and not of a file");
+        snprintf(why, cap, "the client sent a message of an unknown kind after the handshake");
         return ERR_PROTOCOL;
     }
     if (f.file >= (f.magic == WIRE_KEEP_MAGIC ? WIRE_SEGMENTS : WIRE_FILES) ||
         f.reply >= WIRE_REPLIES || f.pad || !f.ticket) {
-        snprintf(why, cap, "what it says of a file is malformed");
+        snprintf(why, cap, "the message about a file descriptor is malformed");
         return ERR_PROTOCOL;
     }
     *out = f;

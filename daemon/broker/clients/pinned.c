@@ -47,8 +47,8 @@ static void end_grown(struct user *u, struct client *c) {
     u->refused++;
     units_print_bytes(u->pinned_bytes, has, sizeof(has));
     snprintf(why, sizeof(why),
-             "%s: the jobs of user %u have %s of pinned and staging memory, and this one grew; end "
-             "some, or have root raise the limit in salus.conf(5)",
+             "%s: the jobs of user %u have %s of pinned and staging memory, and this job allocated "
+             "more; end some, or have root raise the limit in salus.conf(5)",
              limits_text(&u->limits, LIMIT(user_pinned), text), (unsigned)u->uid, has);
     ending_excess(c, why);
 }

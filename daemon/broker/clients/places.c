@@ -93,14 +93,14 @@ uint32_t places_explain(const struct client *c, char *why, size_t cap) {
     uint32_t place = 1;
 
     if (is_beyond_user(c))
-        snprintf(why, cap, "waits for a place: user %u has %" PRIu64 " jobs (%s)",
+        snprintf(why, cap, "waits for admission: user %u has %" PRIu64 " jobs (%s)",
                  (unsigned)c->user->uid, c->user->places,
                  limits_text(&c->user->limits, LIMIT(user_jobs), text));
     else if (all->places >= all->config->max_jobs)
-        snprintf(why, cap, "waits for a place: %u jobs are attached (max_jobs = %" PRIu64 ")",
+        snprintf(why, cap, "waits for admission: %u jobs are attached (max_jobs = %" PRIu64 ")",
                  all->places, all->config->max_jobs);
     else
-        snprintf(why, cap, "waits for a place: %" PRIu64 " jobs of user %u are beginning",
+        snprintf(why, cap, "waits for admission: %" PRIu64 " jobs of user %u are starting",
                  c->user->beginning, (unsigned)c->user->uid);
     list_each(pos, &all->list) {
         const struct client *o = list_entry(pos, struct client, link);
@@ -115,8 +115,8 @@ static void refuse_stranded(struct client *c) {
 
     places_explain(c, why, sizeof(why));
     snprintf(text, sizeof(text),
-             "it %.120s, and other processes of its run, which may wait for it, have begun; start "
-             "fewer of them",
+             "the process %.120s, while started processes of its run may wait for it; start fewer "
+             "processes",
              why);
     refuse_job(c, -EBUSY, text);
 }

@@ -74,13 +74,13 @@ void refuse_client(struct client *c, int result, const char *fmt, ...) {
 
 void refuse_scarce(struct client *c, int err) {
     if (err == -ENOMEM || err == -ENOBUFS)
-        refuse_client(c, err, "salusd has no memory for another job");
+        refuse_client(c, err, "salusd is out of memory for another job; end some jobs");
     else
         refuse_client(c, err, SCARCE_TEXT);
 }
 
 void refuse_given_up(struct client *c) {
-    refuse_client(c, ERR_WORKER_LOST, "the GPU worker was given up: %.200s",
+    refuse_client(c, ERR_WORKER_LOST, "salusd gave up on the GPU worker: %.200s",
                   c->gpu->worker.trouble);
 }
 

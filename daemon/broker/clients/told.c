@@ -19,7 +19,7 @@ void told_command(struct client *c, const void *msg, size_t bytes) {
     int err = hello_check_command(msg, bytes, text, why, sizeof(why));
 
     if (err == 0 && *c->job.command) {
-        snprintf(why, sizeof(why), "it says its command line again");
+        snprintf(why, sizeof(why), "the client sent its command line twice");
         err = ERR_PROTOCOL;
     }
     if (err < 0) {

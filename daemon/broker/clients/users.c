@@ -102,7 +102,7 @@ static bool may_enter(struct user *u, enum users_kind kind, char *why) {
     if (kind == USERS_CONTROL)
         return has_room(u, LIMIT(user_controls), u->count[kind], "connections to ctl.sock", why);
     return has_room(u, LIMIT(user_handshakes), u->count[kind],
-                    "jobs that are only beginning, or connections that say nothing", why);
+                    "jobs that are starting, or silent connections", why);
 }
 
 static bool is_above(struct user *u, int limit, int64_t value, const char *what, char *why) {
@@ -198,12 +198,11 @@ int users_check_device(const struct users *users, struct user *u, const struct g
     units_print_bytes(has, has_text, sizeof(has_text));
     units_print_bytes(asked, asked_text, sizeof(asked_text));
     print_where(users, g, where);
-    snprintf(
-        why, USERS_WHY_BYTES,
-        "%s: the jobs of user %u have %s%s, and %s more were asked for; end some, or have root "
-        "raise the limit in salus.conf(5)",
-        limits_text(&u->limits, LIMIT(user_device_memory), text), (unsigned)u->uid, has_text, where,
-        asked_text);
+    snprintf(why, USERS_WHY_BYTES,
+             "%s: the jobs of user %u have %s%s, and this job asks for %s more; end some, or have "
+             "root raise the limit in salus.conf(5)",
+             limits_text(&u->limits, LIMIT(user_device_memory), text), (unsigned)u->uid, has_text,
+             where, asked_text);
     return -1;
 }
 
@@ -214,7 +213,7 @@ struct user *users_enter(struct users *users, int fd, const struct ucred *cred,
     struct user *u = find_or_make(users, cred->uid);
 
     if (!u) {
-        snprintf(why, USERS_WHY_BYTES, "salusd has no memory for another connection");
+        snprintf(why, USERS_WHY_BYTES, "salusd is out of memory for another connection; try again");
         return NULL;
     }
     read_groups(u, fd, cred->gid);

@@ -43,9 +43,9 @@ static void classify(struct reading *r, const char *line) {
     if (*line != '[')
         r->pair = true;
     else if (!memchr(line, ']', n))
-        complain(r, "section without its ']'");
+        complain(r, "the section's header lacks its ']'");
     else if ((size_t)((const char *)memchr(line, ']', n) - line) > SECTION_BYTES)
-        complain(r, "section's name is longer than 49 bytes");
+        complain(r, "the section's name is longer than 49 bytes");
 }
 
 /* fgets for inih. Removes leading blanks, which inih takes for a "continued value" that no option
@@ -65,7 +65,7 @@ static char *read_line(char *out, int cap, void *arg) {
     if (n == 0 || (out[n - 1] != '\n' && !feof(r->in))) {
         int c;
 
-        complain(r, "line is longer than 197 bytes or has a NUL byte");
+        complain(r, "the line is longer than 197 bytes or contains a NUL byte");
         while ((c = getc(r->in)) != EOF && c != '\n') {
         }
         strcpy(out, "\n");
@@ -91,7 +91,7 @@ static int on_pair(void *arg, const char *section, const char *name, const char 
         if (config_gpus_set(r->config, section, name, value, origin, why, sizeof(why)) < 0)
             complain(r, why);
     } else if (o && strcmp(o->section, section) != 0) {
-        snprintf(why, sizeof(why), "key '%s' belongs into section [%s], not [%.50s]", name,
+        snprintf(why, sizeof(why), "key '%s' belongs in section [%s], not in [%.50s]", name,
                  o->section, section);
         complain(r, why);
     } else if (config_set(r->config, name, value, why, sizeof(why)) < 0) {

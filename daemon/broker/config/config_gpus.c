@@ -63,15 +63,18 @@ int config_gpus_set(struct config *c, const char *section, const char *name, con
     }
     if (!may_have(o)) {
         snprintf(why, cap,
-                 "key '%.64s' is none of section [gpu] or [schedule] that [%.40s] may have", name,
-                 section);
+                 "key '%.64s' cannot be set in [%.40s]; a GPU's section takes keys of [gpu] and "
+                 "[schedule]",
+                 name, section);
         return -EINVAL;
     }
     if (try_value(name, value, why, cap) < 0) return -EINVAL;
     rule = find(c, (uint32_t)gpu, place_of(o));
     if (!rule) {
-        snprintf(why, cap, "section [%.40s]: the sections of GPUs have %d values already", section,
-                 CONFIG_GPU_RULES_MAX);
+        snprintf(why, cap,
+                 "section [%.40s]: the sections of all GPUs together set more than %d values; set "
+                 "common values in [gpu]",
+                 section, CONFIG_GPU_RULES_MAX);
         return -EINVAL;
     }
     *rule =
@@ -145,8 +148,10 @@ static int check_device(const struct config *c, uint32_t gpu, FILE *errors) {
         device_of(c, i, &other, other_id);
         if (strcmp(other.device, "cuda") == 0 && strcmp(other.driver, own.driver) == 0 &&
             strcasecmp(id, other_id) == 0)
-            return config_complain(&own, CONFIG_O_device_id, errors,
-                                   "GPUs %u and %u are both the driver's %s", i, gpu, id);
+            return config_complain(
+                &own, CONFIG_O_device_id, errors,
+                "GPUs %u and %u both use device %s of the driver; set another device_id for one", i,
+                gpu, id);
     }
     return 0;
 }
@@ -157,11 +162,10 @@ static int check_deterministic(const struct config *c, uint32_t gpu, FILE *error
 
     config_gpus_apply(c, gpu, &own);
     if (strcmp(own.deterministic, "yes") != 0 || strcmp(own.device, "soft") == 0) return 0;
-    return config_complain(
-        &own, CONFIG_O_deterministic, errors,
-        "needs the software GPU, and GPU %u is of the driver: set device = soft, "
-        "or deterministic = no",
-        gpu);
+    return config_complain(&own, CONFIG_O_deterministic, errors,
+                           "only the software GPU can be deterministic, and GPU %u uses the "
+                           "driver; set device = soft, or deterministic = no",
+                           gpu);
 }
 
 int config_gpus_check(const struct config *c, FILE *errors) {
@@ -171,7 +175,9 @@ int config_gpus_check(const struct config *c, FILE *errors) {
         const struct config_gpu_rule *r = &c->gpu_rules[i];
 
         if (r->gpu < c->gpus) continue;
-        fprintf(errors, "%s: section [gpu %u]: there are %llu GPUs, from 0 on; see gpus\n",
+        fprintf(errors,
+                "%s: section [gpu %u]: salusd has %llu GPUs, numbered from 0; raise gpus, or "
+                "remove the section\n",
                 r->origin, r->gpu, (unsigned long long)c->gpus);
         bad++;
     }
@@ -210,8 +216,8 @@ static int note_missing(const struct config *c, const struct config *other, cons
 }
 
 int config_gpus_reload(struct config *running, const struct config *fresh, FILE *notes) {
-    int kept = note_missing(fresh, running, "counts", notes) +
-               note_missing(running, fresh, "counts no more", notes);
+    int kept = note_missing(fresh, running, "applies", notes) +
+               note_missing(running, fresh, "no longer applies", notes);
     unsigned count = 0;
 
     for (unsigned i = 0; i < running->gpu_rule_count; i++)

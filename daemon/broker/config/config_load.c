@@ -79,7 +79,9 @@ static int check_together(const struct config *c, FILE *errors) {
 
     if (strlen(c->run_dir) > longest || !*c->run_dir)
         bad += config_complain(c, CONFIG_O_run_dir, errors,
-                               "must have 1 to %zu bytes, so that a socket's path fits", longest);
+                               "the path must have 1 to %zu bytes, because a socket's path has a "
+                               "limit; choose a shorter one",
+                               longest);
     return bad;
 }
 
@@ -105,7 +107,8 @@ int config_reload(struct config *running, const struct config *fresh, FILE *note
         config_show(fresh, o, after, sizeof(after));
         if (strcmp(before, after) == 0) continue;
         if (!o->reloadable) {
-            fprintf(notes, "%s: %s stays until a restart, then %s\n", o->name, before, after);
+            fprintf(notes, "%s: %s stays in effect until salusd restarts; then %s applies\n",
+                    o->name, before, after);
             kept++;
             continue;
         }

@@ -25,11 +25,12 @@ int config_memory_check_windows(const struct config *c, FILE *errors) {
 
     if (all > CONFIG_STRIDE_BYTES)
         bad += config_complain(c, CONFIG_O_window_alloc_bytes, errors,
-                               "with window_module_bytes and window_host_bytes it is more than "
-                               "368GiB");
+                               "the windows (window_alloc_bytes + window_module_bytes + "
+                               "window_host_bytes) exceed 368GiB; reduce one");
     if ((CONFIG_WINDOW_END - c->window_base) / CONFIG_STRIDE_BYTES < c->max_jobs)
         bad += config_complain(c, CONFIG_O_window_base, errors,
-                               "no room above 0x%llx for max_jobs = %llu windows",
+                               "the addresses above 0x%llx do not suffice for max_jobs = %llu "
+                               "windows; lower window_base or max_jobs",
                                (unsigned long long)c->window_base, (unsigned long long)c->max_jobs);
     return bad;
 }
@@ -39,7 +40,7 @@ int config_memory_check(const struct config *c, FILE *errors) {
     if (c->device_memory == 0) return 0;
     if (c->device_memory < CONFIG_MEMORY_LEAST)
         return config_complain(c, CONFIG_O_device_memory, errors,
-                               "no job fits into less than 4MiB");
+                               "must be at least 4MiB, or no job fits");
     return check_multiple(c, CONFIG_O_device_memory, c->device_memory, CONFIG_WINDOW_ALIGN, "2MiB",
                           errors);
 }

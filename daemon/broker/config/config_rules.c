@@ -53,15 +53,19 @@ static struct config_rule *find(struct config *c, bool group, const char *name, 
     uint32_t id;
 
     if (!*name || strlen(name) >= CONFIG_RULE_NAME_BYTES || look_up(group, name, &id) < 0) {
-        snprintf(why, cap, "section [%s %.60s]: no such %s; its number will do as well", kind, name,
-                 kind);
+        snprintf(
+            why, cap,
+            "section [%s %.60s]: this machine has no such %s; correct the name, or give the number",
+            kind, name, kind);
         return NULL;
     }
     for (unsigned i = 0; i < c->rule_count; i++)
         if (c->rules[i].group == group && c->rules[i].id == id) return &c->rules[i];
     if (c->rule_count == CONFIG_RULES_MAX) {
-        snprintf(why, cap, "section [%s %s]: there are %d of users and groups already", kind, name,
-                 CONFIG_RULES_MAX);
+        snprintf(why, cap,
+                 "section [%s %s]: the configuration has more than %d sections of users and "
+                 "groups; remove one",
+                 kind, name, CONFIG_RULES_MAX);
         return NULL;
     }
     c->rules[c->rule_count] = (struct config_rule){.group = group, .id = id};
@@ -78,8 +82,10 @@ int config_rules_set(struct config *c, const char *section, const char *name, co
     uint64_t number;
 
     if (place < 0 || place >= CONFIG_LIMITS) {
-        snprintf(why, cap, "key '%.64s' is none of section [users], which [%.50s] may have", name,
-                 section);
+        snprintf(why, cap,
+                 "key '%.64s' cannot be set in [%.50s]; the sections of users and groups take keys "
+                 "of [users]",
+                 name, section);
         return -EINVAL;
     }
     err = config_parse(o, value, &number, why, cap);

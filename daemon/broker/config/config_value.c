@@ -53,7 +53,7 @@ const char *config_value_expected(enum config_type type) {
     switch (type) {
     case CONFIG_PATH: return "an absolute path";
     case CONFIG_FILE: return "an absolute path or a name without '/'";
-    case CONFIG_DEVICE: return "an index, or how a UUID begins, such as GPU-8932f937";
+    case CONFIG_DEVICE: return "an index, or the beginning of a UUID, such as GPU-8932f937";
     case CONFIG_CHOICE: return "one of the choices";
     case CONFIG_BYTES: return "a size such as 512MiB";
     case CONFIG_COUNT: return "a whole number";

@@ -63,7 +63,7 @@ void policy_choice_show(const struct policy_config *policy, uint64_t sm_threshol
 static int take_policy(char out[POLICY_NAME_BYTES], enum policies_grain grain, const char *name,
                        char *why) {
     if (!policies_find(grain, name)) {
-        snprintf(why, POLICY_CHOICE_WHY_BYTES, "there is no %s policy '%.100s'",
+        snprintf(why, POLICY_CHOICE_WHY_BYTES, "salusd has no %s policy '%.100s'",
                  policies_grain_name(grain), name);
         return -EINVAL;
     }

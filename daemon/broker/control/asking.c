@@ -30,7 +30,7 @@ struct gpu *asking_gpu(struct asking *q, int *err) {
     char text[80];
 
     if (g) return g;
-    snprintf(text, sizeof(text), "gpu %" PRIu64 ": no such GPU", q->request->args.gpu);
+    snprintf(text, sizeof(text), "salusd has no GPU %" PRIu64, q->request->args.gpu);
     *err = asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl gpu list'");
     return NULL;
 }
@@ -38,7 +38,7 @@ struct gpu *asking_gpu(struct asking *q, int *err) {
 int asking_not_found(struct asking *q, const char *what, const char *kind) {
     char text[80], hint[40];
 
-    snprintf(text, sizeof(text), "%s %" PRIu64 ": no such %s", what, q->request->args.id, kind);
+    snprintf(text, sizeof(text), "salusd has no %s %" PRIu64, kind, q->request->args.id);
     snprintf(hint, sizeof(hint), "see 'salusctl %s list'", what);
     return asking_refuse(q, CTL_E_NOT_FOUND, text, hint);
 }

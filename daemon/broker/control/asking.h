@@ -31,7 +31,7 @@ int asking_refuse(struct asking *q, enum ctl_error error, const char *text, cons
 /* Returns the GPU that argument `gpu` names, the first one without the argument; NULL, with the
  * refusal's result in *err, if there is no such GPU. */
 struct gpu *asking_gpu(struct asking *q, int *err);
-/* Refuses with "job 7: no such job", and where to list those that exist. */
+/* Refuses with "salusd has no job 7", and where to list those that exist. */
 int asking_not_found(struct asking *q, const char *what, const char *kind);
 
 #endif

@@ -63,7 +63,8 @@ static void on_idle(uv_timer_t *t) {
         return;
     }
     gpus_forget(&c->all->broker->gpus, c);
-    control_done(c, -ETIMEDOUT, "the GPU worker did not answer; it may still do it");
+    control_done(c, -ETIMEDOUT,
+                 "the GPU worker did not answer in time; the change may still take effect");
 }
 
 /* Waits for the next request. A silent connection is closed after a while, so that none can be
@@ -154,7 +155,8 @@ static void on_readable(uv_poll_t *p, int status, int events) {
 
     if (n == -EAGAIN && status == 0) return;
     if (n == -EPROTO)
-        log_warn("control", "event=closed why=\"request above %d bytes, or with descriptors\"",
+        log_warn("control",
+                 "event=closed why=\"the request exceeds %d bytes or carries descriptors\"",
                  REQUEST_BYTES);
     if (n > 0) err = answer(c, buf, (size_t)n, nfds == 1 ? fd : nfds == FDUTIL_LOST ? -EMFILE : -1);
     if (n > 0 && nfds == 1) fdutil_close(&fd);
@@ -197,12 +199,12 @@ void control_accept(struct controls *all, int fd) {
     struct user *user = NULL;
 
     if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0)
-        snprintf(why, sizeof(why), "salusd has no memory for another connection");
+        snprintf(why, sizeof(why), "salusd is out of memory for another connection; try again");
     else
         user = users_enter(&all->broker->users, fd, &cred, USERS_CONTROL, why);
     if (c && !user) error = CTL_E_REFUSED;
     if (user && uv_poll_init(all->broker->loop, &c->poll, fd) < 0) {
-        snprintf(why, sizeof(why), "salusd cannot watch another connection");
+        snprintf(why, sizeof(why), "salusd cannot poll another connection");
         users_leave(user, USERS_CONTROL);
         user = NULL;
     }

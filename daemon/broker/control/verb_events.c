@@ -15,10 +15,11 @@ int verb_events_record(struct asking *q) {
 
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED,
-                             "only root and the daemon's user record events", "see salusctl(1)");
+                             "only root and the daemon's user may record events",
+                             "see salusctl(1)");
     if (!g) return err;
     if (msg.for_ns > EVENTS_FOR_NS)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "for_ns is at most a day", "see salusctl(1)");
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "for_ns exceeds one day", "see salusctl(1)");
     if (!worker_ready(&g->worker))
         return asking_refuse(q, CTL_E_FAILED, "the GPU worker is not running",
                              "see 'salusctl status'");

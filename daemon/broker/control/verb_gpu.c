@@ -96,7 +96,8 @@ int verb_gpu_retry(struct asking *q) {
 
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED,
-                             "only root and the daemon's user start the worker", "see salusctl(1)");
+                             "only root and the daemon's user may start the worker",
+                             "see salusctl(1)");
     g = gpus_find(&q->broker->gpus, q->request->args.id);
     if (g) worker_retry(&g->worker);
     return verb_gpu_show(q);

@@ -106,13 +106,13 @@ static struct attachment *find_own(struct asking *q, struct gpu **g, int *err) {
     char why[80];
 
     if (!a || !a->client) {
-        snprintf(why, sizeof(why), "job %" PRIu64 ": no such job%s", id, a ? " any more" : "");
+        snprintf(why, sizeof(why), "salusd has no job %" PRIu64 "%s", id, a ? " any more" : "");
         *err = asking_refuse(q, CTL_E_NOT_FOUND, why, "see 'salusctl job list'");
         return NULL;
     }
     if (a->job.uid == q->uid || asking_admin(q)) return a;
     snprintf(why, sizeof(why), "job %" PRIu64 " belongs to another user", id);
-    *err = asking_refuse(q, CTL_E_NOT_PERMITTED, why, "root may change it");
+    *err = asking_refuse(q, CTL_E_NOT_PERMITTED, why, "only root and the job's user may change it");
     return NULL;
 }
 
@@ -169,11 +169,11 @@ static int change(struct asking *q, struct gpu *g, struct attachment *a, uint32_
     int err;
 
     if (!a->welcomed) {
-        snprintf(why, sizeof(why), "job %u is only starting", a->job_id);
+        snprintf(why, sizeof(why), "job %u is still starting", a->job_id);
         return asking_refuse(q, CTL_E_FAILED, why, "try again");
     }
     if (q->request->verb == CTL_V_job_set && q->request->given == 1ull << CTL_A_id)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "nothing is given that could be set",
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "the request names nothing to set",
                              "see salusctl(1)");
     spec.flags = (spec.flags | set) & ~clear;
     if (!alter(q->request, &spec, why))
@@ -214,7 +214,8 @@ static int kill_queued(struct asking *q, struct client *c) {
 
     snprintf(why, sizeof(why), "job %u belongs to another user", c->job_id);
     if (c->job.uid != q->uid && !asking_admin(q))
-        return asking_refuse(q, CTL_E_NOT_PERMITTED, why, "root may end it");
+        return asking_refuse(q, CTL_E_NOT_PERMITTED, why,
+                             "only root and the job's user may end it");
     report_queued(c, &r);
     snprintf(r.state, sizeof(r.state), "ending");
     ending_kill(c, q->uid);
@@ -234,8 +235,7 @@ int verb_job_kill(struct asking *q) {
     if (!a) return err;
     ending_kill(a->client, q->uid);
     a = find(q, &g);
-    if (!a)
-        return asking_refuse(q, CTL_E_FAILED, "the GPU worker is gone", "see 'salusctl status'");
+    if (!a) return asking_refuse(q, CTL_E_FAILED, "the GPU worker ended", "see 'salusctl status'");
     report_job(a, &r);
     return asking_record(q, CTL_RECORD_JOB, &r);
 }

@@ -54,7 +54,7 @@ int verb_policy_list(struct asking *q) {
 /* Describes whether the device has shares, as the worker reports. */
 static const char *shares_of(const struct wire_board *board) {
     if (!board) return "unknown";
-    return board->whole ? "no: controllers have pauses alone" : "yes";
+    return board->whole ? "no: controllers have only pauses" : "yes";
 }
 
 static int show(struct asking *q, const struct gpu *g, const struct policy_config *policy,
@@ -124,9 +124,10 @@ int verb_policy_set(struct asking *q) {
     if (!g) return err;
     if (!asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED,
-                             "only root and the daemon's user set the policy", "see salusctl(1)");
+                             "only root and the daemon's user may set the policy",
+                             "see salusctl(1)");
     if (sets_nothing(r))
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "nothing is given that could be set",
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "the request names nothing to set",
                              "see 'salusctl policy show'");
     policy = g->changes.policy;
     if (policy_choice_change(&policy, r, why) < 0)

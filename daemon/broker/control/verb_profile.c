@@ -21,7 +21,7 @@
 
 #define TOPIC "kernel"
 
-static const char nothing_known[] = "no worker has said which device this is";
+static const char nothing_known[] = "the device is not known yet, because no worker has started";
 
 /* Returns the kernel profiles for the kind of GPU that the request names; NULL, with the refusal's
  * result in *err, if there is no such GPU or nothing is known of it. */
@@ -53,7 +53,7 @@ static bool foreign(const struct asking *q) {
 }
 
 static int refuse_foreign(struct asking *q) {
-    return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles are another user's",
+    return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles belong to another user",
                          "root and the daemon's user may see them");
 }
 
@@ -73,7 +73,7 @@ static int show(struct asking *q) {
         r.args.uid = q->uid;
     }
     if (r.verb == CTL_V_profile_show && !kernel_report_any(set, &r)) {
-        snprintf(text, sizeof(text), "kernel '%s': no profile", r.args.name);
+        snprintf(text, sizeof(text), "kernel '%s' has no profile", r.args.name);
         return asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
     }
     next = kernel_report_list(set, &r, q->out);
@@ -120,18 +120,20 @@ static int read_text(int fd, char **out, size_t *bytes) {
 static int refuse_text(struct asking *q, int err, const char *why) {
     switch (err) {
     case -EBADF:
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "no sealed memfd with a text came along",
+        return asking_refuse(q, CTL_E_BAD_REQUEST,
+                             "the request lacks a sealed memfd with the profiles' text",
                              "use 'salusctl profile import'");
     case -EFBIG:
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "the text is longer than any that is written",
-                             "import parts of it");
+        return asking_refuse(q, CTL_E_BAD_REQUEST,
+                             "the text is longer than 'salusctl profile export' ever writes",
+                             "import it in parts");
     case -EINVAL: return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see salusctl(1)");
     case -EXDEV:
         return asking_refuse(q, CTL_E_FAILED, why,
-                             "with --any-device its classes and SMs are taken, its times are not");
+                             "use --any-device to import only its classes and SMs, without times");
     case -EPERM:
         return asking_refuse(q, CTL_E_NOT_PERMITTED, why,
-                             "root and the daemon's user may import for others");
+                             "only root and the daemon's user may import profiles of other users");
     default: return asking_refuse(q, CTL_E_FAILED, err_text(err), "see the log of salusd");
     }
 }
@@ -141,7 +143,7 @@ static int take_over(struct asking *q, struct kernel_store *store, const struct 
     bool all = asking_admin(q);
 
     if (!all && from->hint_count) {
-        snprintf(why, KERNEL_PROFILE_WHY_BYTES, "what tables say counts for all users' kernels");
+        snprintf(why, KERNEL_PROFILE_WHY_BYTES, "hints apply to the kernels of all users");
         return -EPERM;
     }
     return kernel_store_import(store, from, all ? KERNEL_SET_ANYBODY : q->uid, why);
@@ -239,13 +241,13 @@ int verb_profile_forget(struct asking *q) {
 
     if (!g) return err;
     if (!f.name == !a->all)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "either a name or all=1 is needed",
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "the request needs either a name or all=1",
                              "see 'salusctl profile list'");
     if (given && a->uid >= KERNEL_SET_ANYBODY)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "uid: there is no such user", "see salusctl(1)");
+        return asking_refuse(q, CTL_E_BAD_REQUEST, "uid is not a valid user ID", "see salusctl(1)");
     if (!permitted && given && a->uid != q->uid)
-        return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles are another user's",
-                             "root may forget them");
+        return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles belong to another user",
+                             "only root and their user may delete them");
     if (given || !permitted) f.uid = given ? (uint32_t)a->uid : q->uid;
     f.hints = f.uid == KERNEL_SET_ANYBODY;
     if (!store) return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
@@ -254,7 +256,7 @@ int verb_profile_forget(struct asking *q) {
     if (kernel_store_forget(store, &f) == 0 && f.name) {
         char text[CTL_ARG_BYTES + 40];
 
-        snprintf(text, sizeof(text), "kernel '%s': no profile", f.name);
+        snprintf(text, sizeof(text), "kernel '%s' has no profile", f.name);
         return asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
     }
     profiles -= store->set.count;

@@ -106,11 +106,12 @@ int verb_user_limit(struct asking *q) {
     struct ctl_user r;
 
     if (!asking_admin(q))
-        return asking_refuse(q, CTL_E_NOT_PERMITTED, "only root and the daemon's user set limits",
+        return asking_refuse(q, CTL_E_NOT_PERMITTED,
+                             "only root and the daemon's user may set limits",
                              "see 'salusctl user list'");
     if (!ctl_msg_given(q->request, CTL_A_uid) || a->uid >= UINT32_MAX || !*a->limits)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "a user and at least one limit are needed",
-                             "see salusctl(1)");
+        return asking_refuse(q, CTL_E_BAD_REQUEST,
+                             "the request needs a user and at least one limit", "see salusctl(1)");
     snprintf(section, sizeof(section), "user %u", (unsigned)a->uid);
     snprintf(text, sizeof(text), "%s", a->limits);
     if (!take_limits(&changed, section, text, why, sizeof(why)))

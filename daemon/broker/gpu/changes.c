@@ -104,7 +104,8 @@ void changes_started(struct changes *all) {
 void changes_ready(struct changes *all) {
     if (!worker_ready(all->worker) || parameters_same(&all->told, &all->policy)) return;
     if (changes_policy(all, &all->policy, NULL) < 0)
-        log_error("policy", "event=not-told why=memory");
+        log_error("policy", "event=policy-not-sent why=\"out of memory\" text=\"the worker keeps "
+                            "its previous policy\"");
 }
 
 /* ---- the worker's answer -------------------------------------------------------------------- */

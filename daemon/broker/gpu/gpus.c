@@ -100,9 +100,9 @@ struct gpu *gpus_choose(struct gpus *all, const struct gpus_ask *ask) {
 
 void gpus_print_missing(const struct gpus *all, uint32_t asked, char why[GPUS_WHY_BYTES]) {
     if (all->count == 1)
-        snprintf(why, GPUS_WHY_BYTES, "there is no GPU %u: this salusd has GPU 0 alone", asked - 1);
+        snprintf(why, GPUS_WHY_BYTES, "salusd has no GPU %u, only GPU 0", asked - 1);
     else
-        snprintf(why, GPUS_WHY_BYTES, "there is no GPU %u: this salusd has GPUs 0 to %u", asked - 1,
+        snprintf(why, GPUS_WHY_BYTES, "salusd has no GPU %u, only GPUs 0 to %u", asked - 1,
                  all->count - 1);
 }
 

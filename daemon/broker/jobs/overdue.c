@@ -100,7 +100,7 @@ static void name_holder(const struct attachments *as, struct ctl_job *r) {
         if (!lane || atom_load_relaxed(&st->turn) != 1) continue;
         snprintf(r->why, sizeof(r->why),
                  "waits for its turn: job %u of lane %" PRIu64
-                 " has it, and one lane runs at a time (exclusive)",
+                 " has the turn, and one lane runs at a time (exclusive)",
                  o->job_id, lane - 1);
         return;
     }

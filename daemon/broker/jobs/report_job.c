@@ -163,7 +163,8 @@ void report_job(const struct attachment *a, struct ctl_job *r) {
     if (a->place != ATTACHMENT_WORKER) {
         r->running_ns = 0;
         r->running[0] = '\0';
-        snprintf(r->why, sizeof(r->why), "its GPU worker ended: waits for the next one");
+        snprintf(r->why, sizeof(r->why),
+                 "waits for a new GPU worker, because the previous one ended");
     }
     if (*a->why) snprintf(r->why, sizeof(r->why), "%s", a->why);
     fill_waited(a, r);

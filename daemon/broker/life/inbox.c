@@ -114,7 +114,7 @@ void inbox_worker_gone(struct gpu *g, const char *why) {
     char text[CTL_TEXT_BYTES];
     struct control *requester;
 
-    snprintf(text, sizeof(text), "the GPU worker is gone: %s", why);
+    snprintf(text, sizeof(text), "the GPU worker ended: %s", why);
     while (changes_lost(&g->changes, &requester))
         if (requester) control_done(requester, ERR_WORKER_LOST, text);
 }

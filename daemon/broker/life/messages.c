@@ -30,7 +30,7 @@ static void open_board(struct worker *w, int fd) {
     if (fd == -1) return;
     w->board = fd < 0 ? NULL : board_open(fd, &err);
     if (fd < 0) err = fd;
-    if (!w->board) log_warn("worker", "event=no-board why=\"%s\"", err_text(err));
+    if (!w->board) log_warn("worker", "event=no-status-page why=\"%s\"", err_text(err));
 }
 
 /* Asks for the next orphan. The worker has as long for each as for its start. */
@@ -54,7 +54,7 @@ static void take_memory(struct supervise *v, const struct wire_worker_msg *msg, 
     bool adopted = v->given_memory && (msg->flags & WIRE_READY_ADOPTED);
 
     if (!adopted) {
-        recovery_lose_all(&v->recovery, "the next worker did not go on with the device's memory");
+        recovery_lose_all(&v->recovery, "the new worker could not take over the device's memory");
         fdutil_close(&w->memory_fd);
         keeping_forget(&w->keeping, v->broker->loop);
     }
@@ -70,7 +70,7 @@ static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int
     int err;
 
     if (msg->result < 0) {
-        supervise_lose(v, "device %s cannot be opened: %.160s", v->gpu->config.device,
+        supervise_lose(v, "the worker cannot open device %s: %.160s", v->gpu->config.device,
                        *msg->text ? msg->text : err_text(msg->result));
         return;
     }
@@ -82,7 +82,7 @@ static void on_ready(struct supervise *v, const struct wire_worker_msg *msg, int
     supervise_heard(v); /* once for the whole trial */
     err = trial_begin(&v->trial, why, sizeof(why));
     v->shortage = supervise_is_shortage(err);
-    if (err < 0) supervise_lose(v, "no job would be served: %s", why);
+    if (err < 0) supervise_lose(v, "the worker cannot serve jobs: %s", why);
 }
 
 static void on_trial_attached(struct supervise *v, const struct wire_worker_msg *msg, int fds[2]) {
@@ -90,7 +90,7 @@ static void on_trial_attached(struct supervise *v, const struct wire_worker_msg 
     int err = trial_attached(&v->trial, msg, fds, why, sizeof(why));
 
     v->shortage = supervise_is_shortage(err);
-    if (err < 0) supervise_lose(v, "no job would be served: %s", why);
+    if (err < 0) supervise_lose(v, "the worker cannot serve jobs: %s", why);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */
@@ -198,9 +198,10 @@ static bool receive(struct supervise *v) {
     settle_fds(fds, n, nfds);
     if (n <= 0) {
         v->hung_up = true;
-        supervise_lose(v, "it closed its socket%s%s", n < 0 ? ": " : "", n < 0 ? err_text(n) : "");
+        supervise_lose(v, "the worker closed its socket%s%s", n < 0 ? ": " : "",
+                       n < 0 ? err_text(n) : "");
     } else if (on_any(v, &message, n, fds) < 0) {
-        supervise_lose(v, "protocol error: message kind %u of %d bytes, job %u",
+        supervise_lose(v, "the worker broke the protocol: message kind %u of %d bytes, job %u",
                        n >= 4 ? m->kind : 0, n, n == sizeof(*m) ? m->job_id : 0);
     }
     for (int i = 0; i < 2; i++)
@@ -233,7 +234,7 @@ void messages_poll(uv_poll_t *p, int status, int events) {
     int heard = 0;
 
     if (status == 0 && (events & UV_WRITABLE) && flush(v) < 0) {
-        supervise_lose(v, "its socket broke");
+        supervise_lose(v, "the socket to the worker failed");
         return;
     }
     while (heard < BATCH && receive(v))

@@ -58,7 +58,7 @@ static void lose_orphan(struct recovery *r, struct attachment *a, const char *wh
         note_lost(r, a, why);
         if (!has_failed(a)) /* otherwise its fault is the reason */
             attachments_say_how(a, "lost",
-                                "the GPU worker ended: %.100s; it could not go on: %.120s",
+                                "the GPU worker ended: %.100s; the job could not continue: %.120s",
                                 r->gpu->worker.trouble, why);
     }
     inbox_end_job(r->broker, r->gpu, a);
@@ -77,7 +77,7 @@ static void lose_asked(struct recovery *r, struct attachment *a, int err, const 
     a->place = ATTACHMENT_WORKER;
     if (!a->client) return; /* detached meanwhile */
     note_lost(r, a, why);
-    attachments_say_how(a, "lost", "the next GPU worker did not go on with it: %.200s", why);
+    attachments_say_how(a, "lost", "the new GPU worker could not continue the job: %.200s", why);
     ending_not_restored(a->client, shown_error(err));
 }
 
@@ -132,13 +132,13 @@ static const char *obstacle(const struct recovery *r, const struct attachment *a
 
     if (!c || !a->welcomed || r->broker->clients.stopping) return "";
     if (a->recovery_fd < 0 || a->completion_fd < 0 || c->pages.submission_fd < 0) return "";
-    if (strcmp(r->broker->config.recovery, "yes") != 0) return "recovery is switched off";
+    if (strcmp(r->broker->config.recovery, "yes") != 0) return "recovery is off (recovery = no)";
     if (r->gpu->worker.memory_fd < 0 && r->gpu->worker.keeping.count == 0)
-        return "the device's memory went with the worker";
-    if (a->how || a->lost) return "it was ended before";
-    if (has_failed(a)) return "it had failed itself";
-    if (c->lending) return "a file of it was on its way to the worker";
-    if (a->moves > RECOVERY_TRIES) return "its workers ended one after the other";
+        return "the device's memory was lost with the worker";
+    if (a->how || a->lost) return "the job was ended before";
+    if (has_failed(a)) return "the job had failed before";
+    if (c->lending) return "the job was sending a file to the worker";
+    if (a->moves > RECOVERY_TRIES) return "several workers in a row ended with this job";
     return NULL;
 }
 
@@ -150,7 +150,7 @@ static void end_with_worker(struct recovery *r, struct attachment *a, const char
         return;
     }
     if (c) attachments_say_how(a, "lost", "the GPU worker ended: %.200s", r->gpu->worker.trouble);
-    if (c && a->welcomed) note_lost(r, a, "nothing of it was kept");
+    if (c && a->welcomed) note_lost(r, a, "none of its state survived");
     inbox_end_job(r->broker, r->gpu, a);
     if (c) ending_worker_lost(c);
 }
@@ -329,7 +329,7 @@ void recovery_resumed(struct recovery *r, struct attachment *a) {
     r->resuming--;
     if (ended_with_worker(a)) {
         printable_copy(why, a->completion->fault.text, sizeof(why) - 1);
-        note_lost(r, a, "its work cannot be done again");
+        note_lost(r, a, "its unfinished work cannot be repeated");
         attachments_say_how(a, "lost", "%s", why);
     } else if (a->client) {
         r->continued++;
@@ -350,7 +350,8 @@ int recovery_attached(struct recovery *r, const struct wire_worker_msg *msg, int
         if (fds[1] >= 0) fdutil_close(&fds[1]); /* we have it already */
         err = fds[0] < -1 ? fds[0] : attachments_see(a, &fds[0], &fds[1]);
         if (err == 0 && a->client) err = tell_client(a);
-        snprintf(why, sizeof(why), "it cannot be given its new page: %s", err_text(err));
+        snprintf(why, sizeof(why), "salusd cannot send the job its new completion page: %s",
+                 err_text(err));
     }
     if (err < 0)
         lose_asked(r, a, err, why);

@@ -65,7 +65,9 @@ static void on_silence(uv_timer_t *t) {
         uv_timer_start(&v->timer, on_silence, more_ms, 0);
         return;
     }
-    supervise_lose(v, worker_ready(worker_of(v)) ? "silent for %llu ms" : "not ready after %llu ms",
+    supervise_lose(v,
+                   worker_ready(worker_of(v)) ? "the worker was silent for %llu ms"
+                                              : "the worker was not ready after %llu ms",
                    (unsigned long long)silence_ms(v));
 }
 
@@ -109,7 +111,7 @@ static void close_worker(struct supervise *v) {
 static void give_up(struct supervise *v) {
     struct worker *w = worker_of(v);
 
-    recovery_lose_all(&v->recovery, "the GPU worker was given up");
+    recovery_lose_all(&v->recovery, "salusd gave up on the GPU worker");
     recovery_free_memory(&v->recovery);
     w->state = WORKER_FAILED;
     w->restarts--; /* no other worker is started */
@@ -117,7 +119,9 @@ static void give_up(struct supervise *v) {
     announce_state(v->announce);
     log_error("worker", "event=given-up gpu=%u failures=%llu why=\"%s\"%s", v->gpu->number,
               (unsigned long long)v->restart.failures, w->trouble,
-              v->announce->failed ? "" : " retry=\"SIGHUP, or 'salusctl gpu retry'\"");
+              v->announce->failed
+                  ? ""
+                  : " do=\"correct the cause, then run 'salusctl gpu retry' or send SIGHUP\"");
 }
 
 /* Orphans wait as long as a start may take, and for at most RECOVERY_TRIES failed starts. */
@@ -127,7 +131,7 @@ static void look_after_orphans(struct supervise *v, bool had_jobs) {
     recovery_worker_gone(&v->recovery, had_jobs);
     waited_ns = fdutil_now_ns() - v->recovery.since_ns;
     if (v->restart.failures >= RECOVERY_TRIES || waited_ns / NS_PER_MS >= START_TIMEOUT_MS)
-        recovery_lose_all(&v->recovery, "no other worker was ready in time");
+        recovery_lose_all(&v->recovery, "no new worker was ready in time");
 }
 
 /* Schedules the next start, or gives up. `had_jobs`: the previous worker had jobs, or was about to
@@ -184,12 +188,13 @@ static void on_process_closed(uv_handle_t *h) {
 static void say_end(struct worker *w, int status, int signal) {
     if (signal == SIGKILL)
         snprintf(w->trouble, sizeof(w->trouble),
-                 "it was killed, which the kernel does too where memory is short: see 'dmesg'");
+                 "the worker was killed; if the kernel did so because memory was short, 'dmesg' "
+                 "shows it");
     else if (signal)
-        snprintf(w->trouble, sizeof(w->trouble), "signal %d (%s) ended it", signal,
+        snprintf(w->trouble, sizeof(w->trouble), "signal %d (%s) ended the worker", signal,
                  sigabbrev_np(signal) ? sigabbrev_np(signal) : "?");
     else
-        snprintf(w->trouble, sizeof(w->trouble), "it ended with status %d", status);
+        snprintf(w->trouble, sizeof(w->trouble), "the worker exited with status %d", status);
 }
 
 /* Reports the exit. The end of the socket, which comes with it, is what ends the jobs. */
@@ -250,7 +255,8 @@ static void start(struct supervise *v) {
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         v->shortage = supervise_is_shortage(-errno);
-        snprintf(w->trouble, sizeof(w->trouble), "no socket pair: %s", err_text(-errno));
+        snprintf(w->trouble, sizeof(w->trouble), "salusd cannot create a socket pair: %s",
+                 err_text(-errno));
         start_later(v, false);
         return;
     }
@@ -262,8 +268,8 @@ static void start(struct supervise *v) {
     err = launch(v, pair[1]);
     v->shortage = supervise_is_shortage(err);
     if (err < 0)
-        supervise_lose(v, "salus-gpu cannot be started: %s%s", err_text(err),
-                       err == -ENOENT ? " (option worker names it)" : "");
+        supervise_lose(v, "salusd cannot start salus-gpu: %s%s", err_text(err),
+                       err == -ENOENT ? "; set the option worker to its path" : "");
     else
         supervise_heard(v);
 }
@@ -306,7 +312,7 @@ void supervise_init(struct supervise *v, struct broker *b, struct gpu *g,
     recovery_init(&v->recovery, b, g);
     trial_init(&v->trial, &g->attachments, g->config.window_host_bytes);
     w->state = WORKER_DOWN;
-    snprintf(w->trouble, sizeof(w->trouble), "it is being started");
+    snprintf(w->trouble, sizeof(w->trouble), "the worker is starting");
     uv_timer_init(b->loop, &v->timer);
     uv_async_init(b->loop, &w->retry, on_retry);
     v->timer.data = w->retry.data = v;
@@ -320,8 +326,10 @@ static void on_stop_timeout(uv_timer_t *t) {
     struct supervise *v = t->data;
     pid_t pid = worker_of(v)->channel.pid;
 
-    log_warn("worker", "event=killed gpu=%u pid=%d why=\"did not end when told\"", v->gpu->number,
-             (int)pid);
+    log_warn("worker",
+             "event=killed gpu=%u pid=%d why=\"the worker did not exit in time after its socket "
+             "was closed\"",
+             v->gpu->number, (int)pid);
     if (pid > 0) kill(pid, SIGKILL);
 }
 
@@ -333,9 +341,9 @@ void supervise_stop(struct supervise *v) {
     uv_timer_stop(&v->timer);
     uv_close((uv_handle_t *)&w->retry, NULL);
     if (w->channel.fd >= 0) close_worker(v);
-    inbox_worker_gone(v->gpu, "salusd is being stopped");
+    inbox_worker_gone(v->gpu, "salusd is stopping");
     recovery_worker_gone(&v->recovery, false);
-    recovery_lose_all(&v->recovery, "salusd is being stopped");
+    recovery_lose_all(&v->recovery, "salusd is stopping");
     fdutil_close(&w->memory_fd);
     keeping_finish(&w->keeping);
     if (v->process_open)

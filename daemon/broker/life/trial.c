@@ -33,12 +33,14 @@ static int ask(struct trial *t, int from, char *why, size_t cap) {
     if (t->tries < ATTACHMENTS_TRIES)
         err = attachments_attach(t->attachments, &ask, from, &t->attachment);
     if (err == -ENOSPC) {
-        snprintf(why, cap, "%d address windows were tried, and in each is something of the worker",
+        snprintf(why, cap,
+                 "the worker uses addresses in each of the %d address windows that it tried; set "
+                 "window_base to a free address range",
                  t->tries);
         return -EADDRNOTAVAIL;
     }
     t->tries++;
-    if (err < 0) snprintf(why, cap, "it cannot be spoken to: %s", err_text(err));
+    if (err < 0) snprintf(why, cap, "salusd cannot send to the worker: %s", err_text(err));
     return err;
 }
 
@@ -47,7 +49,7 @@ int trial_begin(struct trial *t, char *why, size_t cap) {
 
     t->tries = 0;
     if (err == 0) return ask(t, 0, why, cap);
-    snprintf(why, cap, "shared memory cannot be made: %s", err_text(err));
+    snprintf(why, cap, "salusd cannot create the job's shared memory: %s", err_text(err));
     return err;
 }
 

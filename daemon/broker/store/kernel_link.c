@@ -29,7 +29,9 @@ static void give(struct kernel_link *k, bool profiles) {
     int fd = kernel_wire_pack(&k->store->set, profiles);
 
     if (fd < 0)
-        log_error(TOPIC, "event=not_given why=\"%s\"", err_text(fd));
+        log_error(TOPIC,
+                  "event=not_sent why=\"%s\" text=\"the worker starts without kernel profiles\"",
+                  err_text(fd));
     else
         channel_tell(&k->worker->channel, &msg, &fd, 1);
     fdutil_close(&fd);
@@ -51,8 +53,10 @@ void kernel_link_learn(struct kernel_link *k, struct kernel_wire_batch *b) {
 
         if (err == 0 || k->complained) continue;
         k->complained = true;
-        log_error(TOPIC, "event=not_learned why=\"%s\" more=\"is not said again\"",
-                  err == -EINVAL ? why : err_text(err));
+        log_error(
+            TOPIC,
+            "event=not_learned why=\"%s\" text=\"later failures of this worker are not logged\"",
+            err == -EINVAL ? why : err_text(err));
     }
 }
 

@@ -71,8 +71,8 @@ static void put_away(struct kernel_store *k, const struct kernel_set_device *d) 
     place_of(k, d, place);
     err = rename(k->file.path, place) < 0 ? -errno : 0;
     if (err == -ENOENT) return;
-    log_warn(TOPIC, "event=other_device path=%s device=\"%s\" sms=%u %s=%s", k->file.path, d->name,
-             d->sms, err ? "cannot_be_moved" : "kept", err ? err_text(err) : place);
+    log_warn(TOPIC, "event=other_device path=%s device=\"%s\" sms=%u %s=\"%s\"", k->file.path,
+             d->name, d->sms, err ? "move_error" : "moved_to", err ? err_text(err) : place);
 }
 
 static bool bring_back(const struct kernel_store *k) {
@@ -185,15 +185,16 @@ static int may_import(const struct kernel_store *k, const struct kernel_set *fro
                       char *why) {
     if (!k->known)
         return failure(-ENODEV, why, KERNEL_PROFILE_WHY_BYTES,
-                       "no worker has said which device this is");
+                       "the device is not known yet, because no worker has started");
     if (from->device.sms && !kernel_set_device_same(&from->device, &k->set.device))
-        return failure(-EXDEV, why, KERNEL_PROFILE_WHY_BYTES,
-                       "it is of '%.40s' with %u SMs, and this is '%.40s' with %u",
-                       from->device.name, from->device.sms, k->set.device.name, k->set.device.sms);
+        return failure(
+            -EXDEV, why, KERNEL_PROFILE_WHY_BYTES,
+            "the profiles were measured on '%.40s' with %u SMs, and this GPU is '%.40s' with %u",
+            from->device.name, from->device.sms, k->set.device.name, k->set.device.sms);
     for (uint32_t i = 0; uid != KERNEL_SET_ANYBODY && i < from->count; i++)
         if (from->items[i].key.uid != uid)
-            return failure(-EPERM, why, KERNEL_PROFILE_WHY_BYTES, "it has profiles of user %u",
-                           from->items[i].key.uid);
+            return failure(-EPERM, why, KERNEL_PROFILE_WHY_BYTES,
+                           "the file contains profiles of user %u", from->items[i].key.uid);
     return 0;
 }
 
@@ -207,7 +208,8 @@ int kernel_store_import(struct kernel_store *k, const struct kernel_set *from, u
     err = order ? kernel_set_add_hints(&k->set, from->hints, from->hint_count) : -ENOMEM;
     if (err == -ENOSPC)
         err = failure(-EINVAL, why, KERNEL_PROFILE_WHY_BYTES,
-                      "its %u hints and the %u that are there are more than %u; forget some first",
+                      "%u new hints and %u present ones exceed the limit of %u; run 'salusctl "
+                      "profile forget' first",
                       from->hint_count, k->set.hint_count, KERNEL_SET_HINTS_MAX);
     for (uint32_t i = 0; i < from->count && err == 0; i++)
         err = kernel_set_learn(&k->set, &from->items[order[i]]);

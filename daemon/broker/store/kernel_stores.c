@@ -38,7 +38,10 @@ struct kernel_store *kernel_stores_of(struct kernel_stores *s, const char *name,
     for (unsigned i = 0; i < s->count; i++)
         if (kernel_store_is(&s->items[i], name, sms)) return &s->items[i];
     if (s->count == CONFIG_GPUS_MAX) {
-        log_error("kernel", "event=not_kept device=\"%.60s\" why=\"too many kinds of GPUs\"", name);
+        log_error("kernel",
+                  "event=not_stored device=\"%.60s\" why=\"the store holds profiles of at most 8 "
+                  "kinds of GPUs\"",
+                  name);
         return NULL;
     }
     k = &s->items[s->count++];

@@ -125,13 +125,13 @@ static int take_title(const char **text, const char *end, uint64_t *count, char 
     if (!take_line(text, end, line) || strncmp(line, TITLE " ", sizeof(TITLE)) != 0 ||
         !take_numbers(line + sizeof(TITLE), n, 2))
         return failure(-EINVAL, why, PROFILE_WHY_BYTES,
-                       "it does not begin with '" TITLE " VERSION COUNT'");
+                       "the file does not begin with '" TITLE " VERSION COUNT'");
     if (n[0] != VERSION)
-        return failure(-EINVAL, why, PROFILE_WHY_BYTES, "version %" PRIu64 ", not %d", n[0],
-                       VERSION);
+        return failure(-EINVAL, why, PROFILE_WHY_BYTES,
+                       "the file has version %" PRIu64 " instead of %d", n[0], VERSION);
     if (n[1] > PROFILE_MAX)
-        return failure(-EINVAL, why, PROFILE_WHY_BYTES, "%" PRIu64 " entries, more than %u", n[1],
-                       PROFILE_MAX);
+        return failure(-EINVAL, why, PROFILE_WHY_BYTES,
+                       "the file has %" PRIu64 " entries, more than %u", n[1], PROFILE_MAX);
     *count = n[1];
     return 0;
 }
@@ -144,17 +144,17 @@ static int take_entries(struct profiles *p, const char *text, const char *end, u
 
     for (uint64_t i = 0; i < count; i++) {
         if (!take_line(&text, end, line) || !take_numbers(line, n, NUMBERS))
-            return failure(-EINVAL, why, PROFILE_WHY_BYTES, "line %" PRIu64 " is not %zu numbers",
-                           i + 2, NUMBERS);
+            return failure(-EINVAL, why, PROFILE_WHY_BYTES,
+                           "line %" PRIu64 " does not consist of %zu numbers", i + 2, NUMBERS);
         memcpy(&entry, n, sizeof(entry));
         if (entry.key == 0 || find(p, entry.uid, entry.key))
             return failure(-EINVAL, why, PROFILE_WHY_BYTES,
-                           "line %" PRIu64 " has no key of its own", i + 2);
+                           "the key of line %" PRIu64 " is 0 or repeats another line", i + 2);
         if (append(p, &entry) < 0) return -ENOMEM;
     }
     return text == end ? 0
                        : failure(-EINVAL, why, PROFILE_WHY_BYTES,
-                                 "more follows after line %" PRIu64, count + 1);
+                                 "the file continues after line %" PRIu64, count + 1);
 }
 
 int profile_parse(struct profiles *p, const char *text, size_t bytes, char *why) {

@@ -72,13 +72,13 @@ void store_file_set_aside(const struct store_file *f, const char *why) {
 
     snprintf(aside, sizeof(aside), "%s.corrupt", f->path);
     err = rename(f->path, aside) < 0 ? -errno : 0;
-    log_error(f->topic, "event=corrupt path=%s why=\"%s\" %s=%s", f->path, why,
-              err ? "cannot_be_moved" : "now", err ? err_text(err) : aside);
+    log_error(f->topic, "event=corrupt path=%s why=\"%s\" %s=\"%s\"", f->path, why,
+              err ? "move_error" : "moved_to", err ? err_text(err) : aside);
 }
 
 void store_file_unusable(const struct store_file *f, int err, const char *why) {
     if (err == -EINVAL || err == -EFBIG)
-        store_file_set_aside(f, err == -EFBIG ? "too long" : why);
+        store_file_set_aside(f, err == -EFBIG ? "the file is too long" : why);
     else
         log_error(f->topic, "event=unreadable path=%s why=\"%s\"", f->path, err_text(err));
 }

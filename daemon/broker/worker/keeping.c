@@ -85,8 +85,8 @@ static void say_crowded(struct keeping *k, int err) {
     if (k->crowded) return;
     k->crowded = true;
     log_warn("worker",
-             "event=memory-not-kept held=%u why=\"%s\" then=\"whoever uses more would end "
-             "with the worker\"",
+             "event=memory-not-kept held=%u why=\"%s\" text=\"jobs that use more memory end with "
+             "their worker\"",
              k->count, err == -ENOMEM ? err_text(err) : SCARCE_TEXT);
 }
 

@@ -18,8 +18,9 @@ bool advice_wants_daemon(const struct cli *c) {
 }
 
 void advice_start(const struct cli *c, char out[ADVICE_BYTES]) {
-    const char *instead = advice_wants_daemon(c) ? "'salusctl run --private'"
-                                                 : "'salusctl run -- CMD', which needs none";
+    const char *instead = advice_wants_daemon(c)
+                              ? "'salusctl run --private'"
+                              : "'salusctl run -- COMMAND', which starts a private one";
 
     if (is_systems(c))
         snprintf(out, ADVICE_BYTES, "start it with 'systemctl start salusd', or use %s", instead);
@@ -29,5 +30,6 @@ void advice_start(const struct cli *c, char out[ADVICE_BYTES]) {
 }
 
 const char *advice_log(const struct cli *c) {
-    return is_systems(c) ? "see 'journalctl -u salusd'" : "see the log of that salusd";
+    return is_systems(c) ? "see 'journalctl -u salusd'"
+                         : "see the messages of the salusd started with this --run-dir";
 }

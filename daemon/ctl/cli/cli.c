@@ -40,7 +40,7 @@ bool cli_is_help(const struct args *a) {
 
 static int take_path(struct cli *c, const char *option, const char *value, char *out, size_t cap) {
     if (!*value || strlen(value) >= cap)
-        return cli_fail(c, CLI_USAGE, "%s: a path of 1 to %zu bytes is needed", option, cap - 1);
+        return cli_fail(c, CLI_USAGE, "%s: the path must have 1 to %zu bytes", option, cap - 1);
     snprintf(out, cap, "%s", value);
     return CLI_OK;
 }
@@ -71,7 +71,8 @@ static int take_seconds(struct cli *c, const char *option, const char *value, ui
     double s = strtod(value, &end);
 
     if (end == value || *end || !isfinite(s) || s < 0.001 || s > 1e6)
-        return cli_fail(c, CLI_USAGE, "%s: '%s' is not a number of seconds from 0.001 to 1000000",
+        return cli_fail(c, CLI_USAGE,
+                        "%s: '%s' is not a number of seconds from 0.001 to 1000000, such as 2.5",
                         option, value);
     *ms = (uint64_t)(s * 1000);
     return CLI_OK;
@@ -110,8 +111,11 @@ static int take_given(struct cli *c, const char *usage, struct args *a) {
 
     if (!usage || !usage_option(usage, a->name, &value))
         return cli_fail(c, CLI_USAGE, "unknown option %s; see 'salusctl --help'", args_whole(a));
-    if (c->given_count == CLI_OPTIONS_MAX) return cli_fail(c, CLI_USAGE, "too many options");
-    if (!value && a->value) return cli_fail(c, CLI_USAGE, "%s takes no value", a->name);
+    if (c->given_count == CLI_OPTIONS_MAX)
+        return cli_fail(c, CLI_USAGE, "%s: at most %d options can be given", a->name,
+                        CLI_OPTIONS_MAX);
+    if (!value && a->value)
+        return cli_fail(c, CLI_USAGE, "%s takes no value: write it without '='", a->name);
     *g = (struct cli_given){a->name, value ? args_value(a) : ""};
     if (!g->value) return cli_fail(c, CLI_USAGE, "%s needs a value", a->name);
     c->given_count++;
@@ -146,7 +150,9 @@ int cli_take_option(struct cli *c, const char *usage, struct args *a) {
 
 int cli_take_time(struct cli *c, const char *what, const char *text, uint64_t *ns) {
     if (units_parse(UNITS_TIME, text, ns) == 0) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "%s: '%s' is not a time such as 30s", what, text);
+    return cli_fail(c, CLI_USAGE,
+                    "%s: '%s' is not a time; give a number and a unit, such as 30s or 5min", what,
+                    text);
 }
 
 int cli_take_id(struct cli *c, const char *what, const char *text, uint64_t *out) {
@@ -163,5 +169,6 @@ int cli_take_user(struct cli *c, const char *what, const char *text, uint64_t *u
         return CLI_OK;
     }
     if (units_parse(UNITS_NONE, text, uid) == 0 && *uid < UINT32_MAX) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "%s: there is no user '%s'", what, text);
+    return cli_fail(c, CLI_USAGE, "%s: no user has the name or number '%s'; see 'getent passwd'",
+                    what, text);
 }

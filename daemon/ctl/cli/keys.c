@@ -30,7 +30,7 @@ static const char *expected(enum ctl_style style) {
     switch (style) {
     case CTL_STYLE_COUNT:
     case CTL_STYLE_SIGNED: return "a whole number";
-    case CTL_STYLE_TIME: return "a time such as 30s";
+    case CTL_STYLE_TIME: return "a time; give a number and a unit, such as 30s or 5min";
     case CTL_STYLE_PART: return "a percentage such as 2.5%";
     case CTL_STYLE_SWITCH: return "yes or no";
     case CTL_STYLE_AUTO: return "yes, no or auto";
@@ -66,9 +66,9 @@ static int unknown(struct cli *c, const struct ctl_request *r, const char *word,
     const char *comma = "", *option = option_named(r, word, n);
 
     if (option)
-        return cli_fail(c, CLI_USAGE, "'%s' is an option, no key: --%s %s", option, option,
-                        word + n + 1);
-    fprintf(c->err, "salusctl: unknown key '%.*s'; there are", (int)n, word);
+        return cli_fail(c, CLI_USAGE, "'%s' is an option and not a key: write --%s %s", option,
+                        option, word + n + 1);
+    fprintf(c->err, "salusctl: unknown key '%.*s'; the keys are", (int)n, word);
     for (enum ctl_arg arg = 0; arg < CTL_A_COUNT; arg++) {
         const char *name = ctl_arg_info(arg)->name;
 
@@ -86,7 +86,11 @@ static int take_pair(struct cli *c, const char *word, struct ctl_request *r) {
     int n = snprintf(joined, sizeof(joined), "%s%s%s", r->args.limits, *r->args.limits ? " " : "",
                      word);
 
-    if (n >= (int)sizeof(joined)) return cli_fail(c, CLI_USAGE, "too much at once: '%s'", word);
+    if (n >= (int)sizeof(joined))
+        return cli_fail(
+            c, CLI_USAGE,
+            "the limits have more than %d characters at '%s'; set them with several commands",
+            CTL_ARG_BYTES - 1, word);
     ctl_msg_put_text(r, CTL_A_limits, joined);
     return CLI_OK;
 }
@@ -95,7 +99,7 @@ int keys_take(struct cli *c, const char *word, struct ctl_request *r) {
     const char *equals = strchr(word, '=');
     size_t n = equals ? (size_t)(equals - word) : 0;
 
-    if (!equals) return cli_fail(c, CLI_USAGE, "'%s' is not KEY=VALUE", word);
+    if (!equals) return cli_fail(c, CLI_USAGE, "'%s' is not of the form KEY=VALUE", word);
     if (ctl_verb_takes(r->verb, CTL_A_limits)) return take_pair(c, word, r);
     for (enum ctl_arg arg = 0; arg < CTL_A_COUNT; arg++) {
         const struct ctl_arg_info *a = ctl_arg_info(arg);

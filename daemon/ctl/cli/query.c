@@ -49,7 +49,8 @@ static int explain(struct cli *c, int err, bool quiet) {
     case -EACCES:
     case -EPERM:
         return cli_fail(c, CLI_NOT_PERMITTED,
-                        "%s: permission denied; members of its group may use it, see 'ls -l %s'",
+                        "%s: permission denied; only members of the group that owns it may use it: "
+                        "see 'ls -l %s'",
                         c->socket, c->socket);
     case -EAGAIN:
     case -ETIMEDOUT:
@@ -97,7 +98,8 @@ static int ask_once(struct cli *c, int fd, const struct ctl_request *r, struct q
     if (n == 0 || n == -EPIPE) n = fdutil_recv(fd, buf, sizeof(buf), &fds->in, &came);
     if (came == FDUTIL_LOST)
         return cli_fail(c, CLI_FAILED,
-                        "this process has as many descriptors as it may; see 'ulimit -n'");
+                        "the reply's descriptor was lost: salusctl has as many open files as it "
+                        "may; raise 'ulimit -n'");
     if (n <= 0) return explain(c, n < 0 ? n : -ECONNRESET, false);
     if (ctl_msg_reply_decode(buf, (size_t)n, q->kind, &reply, keep_record, q, why, sizeof(why)) < 0)
         return cli_fail(c, CLI_PROTOCOL,

@@ -247,7 +247,10 @@ int render_one(struct cli *c, const struct query *q, const char *name) {
     int n, widest = 0;
     const struct ctl_field *f = ctl_fields(q->kind, &n);
 
-    if (q->count == 0) return cli_fail(c, CLI_PROTOCOL, "the daemon's reply is empty");
+    if (q->count == 0)
+        return cli_fail(
+            c, CLI_PROTOCOL,
+            "salusd sent no record; compare 'salusctl version' with 'salusd --version'");
     if (c->format == CLI_JSON) {
         cJSON *root = render_root();
 

@@ -24,10 +24,10 @@ static void no_daemon(const struct cli *c, struct findings *f) {
     advice_start(c, advice);
     if (advice_wants_daemon(c))
         findings_add(f, FINDINGS_ERROR, "daemon", advice,
-                     "no salusd answers in %s, which was configured", c->run_dir);
+                     "salusd is configured to serve in %s and does not answer there", c->run_dir);
     else if (installation_daemon(path, sizeof(path)) < 0)
         findings_add(f, FINDINGS_ERROR, "daemon", "install it with 'make install'",
-                     "no salusd runs, and there is none to start privately in %.300s", path);
+                     "no salusd runs, and 'salusctl run' finds none to start in %.300s", path);
     else
         findings_add(f, FINDINGS_OK, "daemon", NULL,
                      "no salusd runs in %s: 'salusctl run' starts a private one for each command",
@@ -39,8 +39,9 @@ static void explain_socket(const struct cli *c, const char *path, int err, struc
 
     if (err == -EACCES || err == -EPERM)
         findings_add(f, FINDINGS_ERROR, "job socket",
-                     "see 'ls -ld' of its directory and 'ls -l' of it", "%s is not open to you%s",
-                     path, stat(path, &st) < 0 ? ": its directory is not yours to look into" : "");
+                     "see 'ls -ld' of its directory and 'ls -l' of the socket",
+                     "you may not connect to %s%s", path,
+                     stat(path, &st) < 0 ? ": you may not search its directory" : "");
     else
         findings_add(f, FINDINGS_ERROR, "job socket", advice_log(c), "%s: %s", path,
                      strerror(-err));
@@ -70,16 +71,19 @@ static void look_at_version(const struct cli *c, struct findings *f) {
 
     if (!query_silently(c, CTL_V_version, &q)) {
         findings_add(f, FINDINGS_WARNING, "control",
-                     "members of its group may look at jobs and set policies; programs run without",
-                     "%s does not answer you", c->socket);
+                     "only members of the socket's group may list jobs and set policies; running "
+                     "programs does not need it",
+                     "salusctl gets no answer from %s", c->socket);
         return;
     }
     v = q.count ? query_record(&q, 0) : NULL;
     if (v && strcmp(v->version, VERSION_TEXT) == 0)
-        findings_add(f, FINDINGS_OK, "version", NULL, "salusd and salusctl are %s", VERSION_TEXT);
+        findings_add(f, FINDINGS_OK, "version", NULL, "salusd and salusctl have version %s",
+                     VERSION_TEXT);
     else if (v)
-        findings_add(f, FINDINGS_WARNING, "version", "restart salusd after an installation",
-                     "salusd is %s, salusctl %s", v->version, VERSION_TEXT);
+        findings_add(f, FINDINGS_WARNING, "version",
+                     "restart salusd, so that the installed version runs",
+                     "salusd has version %s, salusctl has version %s", v->version, VERSION_TEXT);
     query_finish(&q);
 }
 
@@ -90,12 +94,13 @@ static void look_at_status(const struct cli *c, struct findings *f) {
 
     if (!query_silently(c, CTL_V_status, &q)) return;
     s = q.count ? query_record(&q, 0) : NULL;
-    snprintf(todo, sizeof(todo), "%s; 'salusctl gpu retry 0' starts it again", advice_log(c));
+    snprintf(todo, sizeof(todo), "%s; 'salusctl gpu retry 0' restarts the worker of GPU 0",
+             advice_log(c));
     if (s && strcmp(s->state, "ok") == 0)
-        findings_add(f, FINDINGS_OK, "worker", NULL, "jobs can be served");
+        findings_add(f, FINDINGS_OK, "worker", NULL, "all GPUs can serve jobs");
     else if (s)
         findings_add(f, strcmp(s->state, "failed") == 0 ? FINDINGS_ERROR : FINDINGS_WARNING,
-                     "worker", todo, "no job would be served now: %s", s->trouble);
+                     "worker", todo, "no GPU can serve a job now: %s", s->trouble);
     query_finish(&q);
 }
 
@@ -104,7 +109,7 @@ static void look_at_gpu(const struct ctl_gpu *g, struct findings *f) {
     char memory[32];
 
     if (strcmp(g->state, "ready") != 0) {
-        findings_add(f, FINDINGS_WARNING, "device", "see what is said of the worker",
+        findings_add(f, FINDINGS_WARNING, "device", "see the line about the worker",
                      "GPU %" PRIu64 " has no worker that serves jobs (%s)", g->id, g->state);
         return;
     }

@@ -15,7 +15,7 @@ void checks_frameworks(struct findings *f, bool soft) {
         findings_add(f, FINDINGS_OK, "run sets", NULL, "%s=%.300s (%s: %s)", settings[i].variable,
                      settings[i].value, settings[i].framework, settings[i].why);
     findings_add(f, FINDINGS_OK, "allocator", NULL,
-                 "PyTorch and TensorFlow keep the memory that they once got; a job of one process "
-                 "that shares a lane lends it to others between iterations with 'run --allocator "
-                 "async', without CUDA IPC, NCCL and snapshots of memory");
+                 "PyTorch and TensorFlow do not return unused memory by default; with 'run "
+                 "--allocator async' a job of one process returns it between iterations, but "
+                 "cannot use CUDA IPC, NCCL or memory snapshots");
 }

@@ -33,9 +33,10 @@ static void look_in_usual(const char *ours, struct findings *f) {
 
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
         if (!is_foreign(usual[i], strlen(usual[i]), ours, path, sizeof(path))) continue;
-        findings_add(f, FINDINGS_WARNING, "driver",
-                     "start programs with 'salusctl run': others load that one",
-                     "another libcuda.so.1 is installed: %.300s", path);
+        findings_add(
+            f, FINDINGS_WARNING, "driver",
+            "start programs with 'salusctl run'; programs started without it load that library",
+            "another libcuda.so.1 is installed: %.300s", path);
         return;
     }
 }
@@ -46,8 +47,9 @@ static void look_in_path(const char *ours, struct findings *f) {
 
     for (; p && *p; p += strcspn(p, ":"), p += *p == ':') {
         if (!is_foreign(p, strcspn(p, ":"), ours, path, sizeof(path))) continue;
-        findings_add(f, FINDINGS_OK, "driver", NULL,
-                     "LD_LIBRARY_PATH leads to %.300s; 'salusctl run' puts ours before it", path);
+        findings_add(
+            f, FINDINGS_OK, "driver", NULL,
+            "LD_LIBRARY_PATH contains %.300s; 'salusctl run' puts Salus's library before it", path);
         return;
     }
 }
@@ -58,12 +60,13 @@ static void look_at_preload(struct findings *f) {
     const char *preload = getenv("LD_PRELOAD");
 
     if (preload && strstr(preload, "libcuda"))
-        findings_add(f, FINDINGS_WARNING, "preload",
-                     "unset LD_PRELOAD where you did not mean that; ours is put before it",
-                     "LD_PRELOAD has a libcuda already: %.300s", preload);
+        findings_add(
+            f, FINDINGS_WARNING, "preload",
+            "unset LD_PRELOAD unless you need it; 'salusctl run' loads Salus's library first",
+            "LD_PRELOAD names a libcuda: %.300s", preload);
     if (access("/proc/driver/nvidia/version", R_OK) == 0)
         findings_add(f, FINDINGS_OK, "driver", NULL,
-                     "NVIDIA's kernel driver is loaded; Salus does not use it");
+                     "NVIDIA's kernel driver is loaded; the software GPU does not use it");
 }
 
 void checks_library(struct findings *f) {
@@ -77,8 +80,12 @@ void checks_library(struct findings *f) {
         snprintf(path, sizeof(path), "%s/" LIBRARY, dir);
         if (!realpath(path, ours)) ours[0] = '\0';
         if (strpbrk(dir, ": "))
-            findings_add(f, FINDINGS_ERROR, "library", "move it, or set SALUS_LIB_DIR",
-                         "%.300s: the dynamic linker takes no colon and no blank", dir);
+            findings_add(
+                f, FINDINGS_ERROR, "library",
+                "move the installation, or set SALUS_LIB_DIR to a path without colon and blank",
+                "the path %.300s contains a colon or a blank, which the dynamic linker does not "
+                "accept",
+                dir);
         else
             findings_add(f, FINDINGS_OK, "library", NULL, "%.300s", path);
     }

@@ -155,5 +155,6 @@ void checks_python(struct findings *f) {
     found = look_under(prefix, f);
     if (home && *home) found += look_in_all(home, ".local/lib/python3*/site-packages", f);
     if (!found)
-        findings_add(f, FINDINGS_OK, "framework", NULL, "none that is known in %.300s", prefix);
+        findings_add(f, FINDINGS_OK, "framework", NULL,
+                     "no package known to doctor is installed in %.300s", prefix);
 }

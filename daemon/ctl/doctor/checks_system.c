@@ -26,18 +26,22 @@ static void look_at_limits(struct findings *f) {
     getrlimit(RLIMIT_AS, &space);
     getrlimit(RLIMIT_FSIZE, &size);
     if (files.rlim_cur < DESCRIPTORS)
-        findings_add(f, FINDINGS_ERROR, "limits", "raise it: 'ulimit -n 1024'",
-                     "a program may have %lu descriptors only", (unsigned long)files.rlim_cur);
+        findings_add(f, FINDINGS_ERROR, "limits", "raise the limit with 'ulimit -n 1024'",
+                     "a process may open only %lu files (ulimit -n)",
+                     (unsigned long)files.rlim_cur);
     if (space.rlim_cur < WINDOWS_BYTES)
-        findings_add(f, FINDINGS_ERROR, "limits", "raise it: 'ulimit -v unlimited'",
-                     "a program may have %lu MiB of addresses; its windows are larger",
+        findings_add(f, FINDINGS_ERROR, "limits", "raise the limit with 'ulimit -v unlimited'",
+                     "a process may have only %lu MiB of address space (ulimit -v); a CUDA program "
+                     "reserves 64 GiB",
                      (unsigned long)(space.rlim_cur >> 20));
     if (size.rlim_cur != RLIM_INFINITY)
-        findings_add(f, FINDINGS_WARNING, "limits", "raise it: 'ulimit -f unlimited'",
-                     "files may have %lu MiB: a private daemon's memory is one",
+        findings_add(f, FINDINGS_WARNING, "limits", "raise the limit with 'ulimit -f unlimited'",
+                     "a file may have only %lu MiB (ulimit -f), which also limits the memory of a "
+                     "private daemon's GPU",
                      (unsigned long)(size.rlim_cur >> 20));
     if (files.rlim_cur >= DESCRIPTORS && space.rlim_cur >= WINDOWS_BYTES)
-        findings_add(f, FINDINGS_OK, "limits", NULL, "descriptors and addresses suffice");
+        findings_add(f, FINDINGS_OK, "limits", NULL,
+                     "the limits of open files and address space suffice");
 }
 
 static int try_memfd(void) {
@@ -87,11 +91,11 @@ static void look_at_calls(struct findings *f) {
     static const struct {
         const char *name;
         int (*try_it)(void);
-    } calls[] = {{"shared memory of a memfd", try_memfd},
+    } calls[] = {{"memfd_create with shared memory", try_memfd},
                  {"eventfd", try_eventfd},
-                 {"sockets of packets", try_socket},
+                 {"sockets of type SOCK_SEQPACKET", try_socket},
                  {"MADV_WIPEONFORK", try_wipe},
-                 {"64 GiB of addresses", try_windows}};
+                 {"64 GiB of address space", try_windows}};
     int wrong = 0;
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -100,11 +104,13 @@ static void look_at_calls(struct findings *f) {
         if (!err) continue;
         wrong++;
         findings_add(f, FINDINGS_ERROR, "kernel",
-                     "allow it in the container's seccomp profile, or raise the limit; Linux 5.10 "
-                     "and later have it",
+                     "allow the call in the container's seccomp profile, or raise the limit; Linux "
+                     "5.10 or later is required",
                      "%s: %s", calls[i].name, strerror(-err));
     }
-    if (!wrong) findings_add(f, FINDINGS_OK, "kernel", NULL, "has all calls that a job makes");
+    if (!wrong)
+        findings_add(f, FINDINGS_OK, "kernel", NULL,
+                     "the kernel has all system calls that a job makes");
 }
 
 static void look_at_overcommit(struct findings *f) {
@@ -113,8 +119,10 @@ static void look_at_overcommit(struct findings *f) {
 
     if (!file) return;
     if (fscanf(file, "%d", &mode) == 1 && mode == 2)
-        findings_add(f, FINDINGS_WARNING, "memory", "'sysctl vm.overcommit_memory=0'",
-                     "overcommit is switched off: windows without backing count as memory");
+        findings_add(f, FINDINGS_WARNING, "memory",
+                     "allow overcommit with 'sysctl vm.overcommit_memory=0'",
+                     "vm.overcommit_memory is 2: address space that a program only reserves counts "
+                     "as memory");
     fclose(file);
 }
 
@@ -122,11 +130,12 @@ static void look_at_directory(struct findings *f) {
     char base[PATH_MAX], why[TEMPORARY_WHY_BYTES];
 
     if (temporary_find(TEMPORARY_RUN, base, why) < 0)
-        findings_add(f, FINDINGS_WARNING, "directory", "set TMPDIR to one that can be written",
-                     "no private salusd can be started: %s", why);
+        findings_add(f, FINDINGS_WARNING, "directory",
+                     "set TMPDIR to a directory that you can write to",
+                     "'salusctl run' cannot start a private salusd: %s", why);
     else
-        findings_add(f, FINDINGS_OK, "directory", NULL, "a private salusd would be in %.300s",
-                     base);
+        findings_add(f, FINDINGS_OK, "directory", NULL,
+                     "a private salusd would use a directory in %.300s", base);
 }
 
 void checks_system(struct findings *f) {

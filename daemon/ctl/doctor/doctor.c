@@ -61,24 +61,26 @@ static void report_symbols(const struct refused_list *l, struct findings *f) {
         names += l->items[i].kind == REFUSED_SYMBOL;
     if (names)
         findings_add(f, FINDINGS_OK, "symbol", NULL,
-                     "%d entry points were looked for and are not there, most of newer drivers or "
-                     "of graphics; --json names them",
+                     "the program looked up %d entry points that Salus does not have, mostly of "
+                     "newer drivers or of graphics; --json lists them",
                      names);
 }
 
 static void report_program(const struct refused_list *l, int status, struct findings *f) {
     if (status >= CLI_BY_SIGNAL)
-        findings_add(f, FINDINGS_WARNING, "program", NULL, "ended by signal %d (SIG%s)",
-                     status - CLI_BY_SIGNAL, sigabbrev_np(status - CLI_BY_SIGNAL));
+        findings_add(f, FINDINGS_WARNING, "program", NULL,
+                     "the program was ended by signal %d (SIG%s)", status - CLI_BY_SIGNAL,
+                     sigabbrev_np(status - CLI_BY_SIGNAL));
     else
         findings_add(f, status ? FINDINGS_WARNING : FINDINGS_OK, "program", NULL,
-                     "ended with exit status %d", status);
+                     "the program ended with exit status %d", status);
     if (l->started == 0)
         findings_add(f, FINDINGS_WARNING, "program",
-                     "is it linked statically, setuid, or did its framework find no GPU?",
-                     "did not use the GPU: nothing could be refused");
+                     "check whether it is linked statically or setuid, or whether its framework "
+                     "found no GPU",
+                     "the program did not use the GPU, so that doctor saw no call");
     else if (l->times[REFUSED_KERNEL] + l->times[REFUSED_MODULE] + l->times[REFUSED_CALL] == 0)
-        findings_add(f, FINDINGS_OK, "refused", NULL, "nothing");
+        findings_add(f, FINDINGS_OK, "refused", NULL, "Salus refused no kernel, module or call");
 }
 
 static void report(const struct refused_list *l, int status, struct findings *f) {
@@ -87,8 +89,8 @@ static void report(const struct refused_list *l, int status, struct findings *f)
         if (l->items[i].kind != REFUSED_SYMBOL) report_one(&l->items[i], f);
     report_symbols(l, f);
     if (l->omitted)
-        findings_add(f, FINDINGS_WARNING, "refused", NULL, "%" PRIu64 " lines more are not shown",
-                     l->omitted);
+        findings_add(f, FINDINGS_WARNING, "refused", NULL,
+                     "%" PRIu64 " more refusals are not listed", l->omitted);
 }
 
 /* The list of refusals as JSON. */

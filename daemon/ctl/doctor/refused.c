@@ -122,19 +122,20 @@ static void advise_on_code(const struct refused *r, char *out) {
     unsigned sm = ptx_above(r->reason);
 
     if (strstr(r->reason, "Tile IR"))
-        snprintf(
-            out, REFUSED_TODO_BYTES,
-            "earlier versions of the library have PTX in its place: of cuBLAS nvidia-cublas 13.8");
+        snprintf(out, REFUSED_TODO_BYTES,
+                 "use an earlier version of the library, which has PTX instead (for cuBLAS: "
+                 "nvidia-cublas 13.8)");
     else if (sm)
         snprintf(out, REFUSED_TODO_BYTES,
-                 "salusctl run --capability %u.%u: then that PTX is taken; see COMPUTE CAPABILITY "
-                 "in salusctl(1)",
+                 "run it with 'salusctl run --capability %u.%u', so that this PTX is used; see "
+                 "COMPUTE CAPABILITY in salusctl(1)",
                  sm / 10, sm % 10);
     else if (strcmp(r->error, "ERR_NO_BINARY") == 0)
         snprintf(out, REFUSED_TODO_BYTES, "%s", code_remedy(owner_of(r)));
     else
         snprintf(out, REFUSED_TODO_BYTES,
-                 "try --capability 7.5, or compile it for compute_75: older PTX may do without");
+                 "try 'salusctl run --capability 7.5', or compile for compute_75: PTX for older "
+                 "GPUs may not need this feature");
 }
 
 void refused_advise(const struct refused *r, char *out) {
@@ -143,5 +144,6 @@ void refused_advise(const struct refused *r, char *out) {
         advise_on_code(r, out);
     else if (r->kind == REFUSED_CALL)
         snprintf(out, REFUSED_TODO_BYTES,
-                 "it gave CUDA_ERROR_NOT_SUPPORTED; what is supported is in docs/cuda-coverage.md");
+                 "the call returned CUDA_ERROR_NOT_SUPPORTED; docs/cuda-coverage.md lists the "
+                 "supported calls");
 }

@@ -53,17 +53,16 @@ static int set_library(struct cli *c) {
     char dir[PATH_MAX], library[PATH_MAX + sizeof(LIBRARY) + 1];
 
     if (installation_library(dir, sizeof(dir)) < 0)
-        return cli_fail(c, CLI_FAILED,
-                        "no " LIBRARY
-                        " of Salus in %s; build it with 'make', or name its directory "
-                        "in SALUS_LIB_DIR",
-                        dir);
-    if (strpbrk(dir, ": "))
         return cli_fail(
             c, CLI_FAILED,
-            "%s: the dynamic linker cannot be given a directory with a colon or a blank "
-            "in its name; move it",
+            "no " LIBRARY
+            " of Salus in %s; build it with 'make', or set SALUS_LIB_DIR to its directory",
             dir);
+    if (strpbrk(dir, ": "))
+        return cli_fail(c, CLI_FAILED,
+                        "the library's path %s contains a colon or a blank, which the dynamic "
+                        "linker does not accept; move it, or set SALUS_LIB_DIR",
+                        dir);
     snprintf(library, sizeof(library), "%s/" LIBRARY, dir);
     prepend("LD_LIBRARY_PATH", dir);
     set_preload(library);
@@ -150,8 +149,8 @@ static void say(struct cli *c, const struct frameworks_setting *settings, int co
                               settings[i].variable);
     if (!said_is_new(line)) return;
     fprintf(c->err,
-            "salusctl: set %s, so that frameworks can be served; see salusctl(1), "
-            "--no-frameworks sets nothing; this is said once\n",
+            "salusctl: run sets %s, which frameworks need on the software GPU; see salusctl(1), or "
+            "use --no-frameworks to set none. This message appears once.\n",
             line);
 }
 

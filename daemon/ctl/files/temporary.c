@@ -84,7 +84,7 @@ static const char *what_is_wrong(enum temporary_use use, const char *dir) {
     int err;
 
     if (!dir || !*dir) return "is not set";
-    if (*dir != '/') return "is no absolute path";
+    if (*dir != '/') return "is not an absolute path";
     if (use == TEMPORARY_RUN && strlen(dir) > TEMPORARY_RUN_MAX) return "is too long for a socket";
     if (snprintf(path, sizeof(path), "%s" PROBE, dir) >= (int)sizeof(path)) return "is too long";
     err = probe_file(path);
@@ -125,9 +125,10 @@ int temporary_find(enum temporary_use use, char dir[PATH_MAX], char why[TEMPORAR
 
 /* Sets `why` to the reason and the remedy. */
 static int refuse(int err, const char *reason, char why[TEMPORARY_WHY_BYTES]) {
-    snprintf(why, TEMPORARY_WHY_BYTES,
-             "no temporary file can be made: %.900s; set TMPDIR to a directory that can be written",
-             reason);
+    snprintf(
+        why, TEMPORARY_WHY_BYTES,
+        "cannot create a temporary file: %.900s; set TMPDIR to a directory that you can write to",
+        reason);
     return err;
 }
 

@@ -66,8 +66,8 @@ int record_events_end(struct cli *c, const struct record_lease *l, const char *w
         usleep(1000); /* even after an interrupt */
     if (status == CLI_OK && !is_over(l->fd))
         status = cli_fail(c, CLI_FAILED,
-                          "%s: not whole: the worker is gone, records for somebody else, "
-                          "or could not write",
+                          "%s: the recording is incomplete: the worker ended, another recording "
+                          "began, or the file could not be written; record again",
                           what);
     return status;
 }
@@ -92,7 +92,8 @@ static int record_into(struct cli *c, const struct output_file *o, uint64_t for_
     int status;
 
     if (fstat(o->fd, st) < 0 || !S_ISREG(st->st_mode))
-        return cli_fail(c, CLI_USAGE, "%s: events are recorded into a file only", o->path);
+        return cli_fail(c, CLI_USAGE,
+                        "%s: events can be recorded only into a regular file; name one", o->path);
     status = output_file_write(c, o, "", 0);
     if (status != CLI_OK) return status;
     interrupt_catch();
@@ -113,7 +114,9 @@ int record_events(struct cli *c, uint64_t for_ns, const char *path) {
     empty = fstat(o.fd, &st) == 0 && st.st_size == 0;
     output_file_close(&o, !empty); /* an incomplete file may still be useful */
     if (status == CLI_OK)
-        fprintf(c->err, "salusctl: %lld bytes of events in %s; see salus-sim(1), replay\n",
+        fprintf(c->err,
+                "salusctl: recorded %lld bytes of events in %s; repeat them with 'salus-sim "
+                "replay', see salus-sim(1)\n",
                 (long long)st.st_size, path);
     return status;
 }

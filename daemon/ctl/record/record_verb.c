@@ -125,7 +125,10 @@ static int write_seen(struct cli *c, const struct watching *w, const struct outp
         status = output_file_write(c, o, text, bytes);
     }
     if (status == CLI_OK && o)
-        fprintf(c->err, "salusctl: %zu jobs in %s; see salus-sim(1)\n", jobs, o->path);
+        fprintf(c->err,
+                "salusctl: recorded %zu jobs in %s; simulate them with 'salus-sim run', see "
+                "salus-sim(1)\n",
+                jobs, o->path);
     free(text);
     return status;
 }
@@ -151,7 +154,8 @@ static int begin_events(struct cli *c, struct watching *w, struct record_lease *
     *events = fdopen(fd, "w+");
     if (!*events) {
         close(fd);
-        return cli_fail(c, CLI_FAILED, "the events: %s", strerror(errno));
+        return cli_fail(c, CLI_FAILED, "cannot open the temporary file for events: %s",
+                        strerror(errno));
     }
     w->events = lease;
     return record_events_begin(c, lease, fileno(*events));
@@ -170,7 +174,8 @@ static int see_and_write(struct cli *c, struct watching *w, uint64_t for_ns,
     if (status == CLI_OK) {
         interrupt_catch();
         status = watch(c, w, for_ns, until_idle);
-        if (status == CLI_OK && events) status = record_events_end(c, &lease, "the events");
+        if (status == CLI_OK && events)
+            status = record_events_end(c, &lease, "temporary file of events");
         wrote = add_kernels(c, w, &kernels, events);
         if (wrote == CLI_OK) wrote = write_seen(c, w, o);
         w->wrote = wrote == CLI_OK;
@@ -203,10 +208,12 @@ int record_verb_run(struct cli *c, int argc, char **argv) {
 
     if (limit && (status = cli_take_time(c, "--for", limit, &for_ns)) != CLI_OK) return status;
     if (events && kernels)
-        return cli_fail(c, CLI_USAGE, "--events and --kernels: into one file goes one of them");
-    if (cli_option(c, "--gpu") && !events && !kernels)
         return cli_fail(c, CLI_USAGE,
-                        "--gpu: a workload is of all GPUs; it goes with --events and --kernels");
+                        "--events and --kernels write different formats: give one of them");
+    if (cli_option(c, "--gpu") && !events && !kernels)
+        return cli_fail(
+            c, CLI_USAGE,
+            "--gpu needs --events or --kernels: a workload without them covers all GPUs");
     if (events) return record_events(c, for_ns, path);
     recording_init(&w.recording);
     status = see_device(c, &w);

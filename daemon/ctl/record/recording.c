@@ -264,14 +264,14 @@ static bool fits(const struct recording *r, const struct recorded *p, uint64_t n
 /* Returns why the job cannot be written; NULL: its kernel sequence, if any, is written. */
 static const char *without(const struct recording *r, const struct recorded *p, uint64_t now_ns,
                            struct sum *sum, FILE *out) {
-    const char *none = "no whole iteration of it was seen, or it is too long";
+    const char *none = "no complete iteration was recorded, or one is too long";
 
-    if (p->refused) return "was refused";
-    if (p->job.busy_ns == 0) return "did nothing on the device";
+    if (p->refused) return "the job was refused";
+    if (p->job.busy_ns == 0) return "the job did nothing on the device";
     if (r->kernels &&
         recording_kernels_ns(r->kernels, p->job.id, has_requests(&p->job)) == UINT64_MAX)
         return none;
-    if (!fits(r, p, now_ns, sum)) return "it, and the jobs before it, take more than 36 years";
+    if (!fits(r, p, now_ns, sum)) return "the job and those before it take more than 36 years";
     if (!r->kernels) return NULL;
     return recording_kernels_write(r->kernels, r->soft, p->job.id, seen_whole(&p->job),
                                    has_requests(&p->job), &sum->lines, out)

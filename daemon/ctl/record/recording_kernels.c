@@ -92,8 +92,8 @@ bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t i
         return false;
     *lines += s->count;
     fprintf(out,
-            "# as %" PRIu32 " of %" PRIu32 " iterations; %" PRIu64
-            " %% of the times are of the job alone on the device\n",
+            "# sequence of %" PRIu32 " of %" PRIu32 " iterations; %" PRIu64
+            " %% of the times were measured while the job was alone on the device\n",
             s->iterations, j->iterations, alone_percent(s));
     fprintf(out, "kernels name=job%" PRIu64 "\n", id);
     for (uint32_t i = 0; i < s->count; i++)

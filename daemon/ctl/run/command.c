@@ -71,7 +71,7 @@ static int wait_for(struct await *a, const struct command *o, struct relay *r) {
     a->pid = r->child;
     a->talk = o->verbose || (!o->environment.quiet && isatty(STDERR_FILENO));
     err = await_end(a, r, &status);
-    if (err < 0) return cli_fail(c, CLI_FAILED, "waiting for the command: %s", strerror(-err));
+    if (err < 0) return cli_fail(c, CLI_FAILED, "cannot wait for the command: %s", strerror(-err));
     tell_exit(c, o->environment.run, status);
     return status_of(a, status);
 }
@@ -103,7 +103,8 @@ static int run_and_wait(struct cli *c, const struct command *o, struct relay *r)
     if (r->child > 0)
         status = wait_for(&a, o, r);
     else
-        status = cli_fail(c, CLI_FAILED, "fork: %s", strerror(err));
+        status =
+            cli_fail(c, CLI_FAILED, "cannot start a process for the command: %s", strerror(err));
     relay_end(r);
     fdutil_close(&a.note);
     return status;
@@ -126,7 +127,9 @@ int command_probe(struct cli *c) {
         return cli_fail(c, CLI_NOT_PERMITTED, "%s: permission denied; see 'ls -ld %s'", path,
                         c->run_dir);
     if (fd == -EAGAIN || fd == -ETIMEDOUT)
-        return cli_fail(c, CLI_TIMEOUT, "salusd at %s does not accept connections", path);
+        return cli_fail(c, CLI_TIMEOUT,
+                        "salusd at %s does not accept connections within %.3g s; %s", path,
+                        (double)c->timeout_ms / 1000, advice_log(c));
     return cli_fail(c, CLI_FAILED, "%s: %s", path, strerror(-fd));
 }
 
@@ -137,9 +140,10 @@ static int run_privately(struct cli *c, const struct command *o, struct relay *r
 
     if (status == CLI_OK) {
         if (!o->environment.quiet)
-            fprintf(c->err,
-                    "salusctl: %s; a private one serves this command on the software GPU (%s)\n",
-                    o->private ? "as asked" : "no salusd is running", p.dir);
+            fprintf(
+                c->err,
+                "salusctl: %s; this command runs with a private salusd on the software GPU (%s)\n",
+                o->private ? "--private is given" : "no salusd is running", p.dir);
         snprintf(c->run_dir, sizeof(c->run_dir), "%s", p.dir);
         snprintf(c->socket, sizeof(c->socket), "%s/ctl.sock", p.dir);
         status = run_and_wait(c, o, r);
@@ -174,7 +178,7 @@ int command_run(struct cli *c, struct command *o) {
 
     if (environment_asks_null(&o->environment)) /* even with --quiet */
         fputs("salusctl: not computed: kernels of this command take an estimated time and compute "
-              "nothing (--device-mode=null); its results mean nothing\n",
+              "nothing (--device-mode=null); do not use its results\n",
               c->err);
     if (o->environment.run == 0) o->environment.run = command_number();
     relay_prepare(&r);

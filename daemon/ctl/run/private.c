@@ -78,12 +78,14 @@ static int wait_ready(struct private *p, struct cli *c) {
         if (waitpid(p->pid, &status, WNOHANG) == p->pid) {
             p->pid = 0;
             return cli_fail(c, CLI_FAILED,
-                            "the private salusd ended at once (status %d); its own message is "
-                            "above, see also 'salusd --check-config'",
+                            "the private salusd ended at start with status %d; see its message "
+                            "above, or 'salusd --check-config'",
                             WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
         }
     }
-    return cli_fail(c, CLI_TIMEOUT, "the private salusd is not ready after %d s",
+    return cli_fail(c, CLI_TIMEOUT,
+                    "the private salusd was not ready within %d s; try again when the machine is "
+                    "less busy, or see its messages with SALUS_LOG=debug",
                     START_TIMEOUT_MS / 1000);
 }
 
@@ -119,21 +121,22 @@ int private_start(struct private *p, struct cli *c) {
     int status, err = installation_daemon(path, sizeof(path));
 
     if (err < 0)
-        return cli_fail(
-            c, CLI_NO_DAEMON,
-            "no salusd is running, and none is installed to start a private one (looked "
-            "in %s)",
-            path);
+        return cli_fail(c, CLI_NO_DAEMON,
+                        "no salusd is running, and 'salusctl run' finds none to start in %s; "
+                        "install it with 'make install', or set SALUS_LIBEXEC_DIR",
+                        path);
     if (temporary_find(TEMPORARY_RUN, base, why) < 0)
         return cli_fail(c, CLI_FAILED,
-                        "no directory for a private salusd: %s; set TMPDIR to one that can be "
-                        "written",
+                        "no directory can hold a private salusd: %s; set TMPDIR to a directory "
+                        "that you can write to",
                         why);
     private_dir_sweep(base);
     err = private_dir_make(base, p->dir, &p->hold);
     if (err < 0)
-        return cli_fail(c, CLI_FAILED, "%s: no directory can be made in it: %s", base,
-                        strerror(-err));
+        return cli_fail(c, CLI_FAILED,
+                        "cannot create a directory for a private salusd in %s: %s; set TMPDIR to "
+                        "another directory",
+                        base, strerror(-err));
     status = open_notify(p, c);
     if (status != CLI_OK) return status;
     fflush(NULL);

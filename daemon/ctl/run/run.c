@@ -57,7 +57,8 @@ static int take_allocator(struct cli *c, struct environment *e, const char *valu
     bool async = value && strcmp(value, "async") == 0;
 
     if (!async && (!value || strcmp(value, "own") != 0))
-        return cli_fail(c, CLI_USAGE, "run: --allocator must be own or async");
+        return cli_fail(c, CLI_USAGE, "run: --allocator: '%s' is not own or async",
+                        value ? value : "");
     e->async = async;
     return CLI_OK;
 }
@@ -181,7 +182,9 @@ int run_print_environment(struct cli *c, int argc, char **argv) {
 
     if (status != CLI_OK || c->help) return status;
     if (*o.command.argv || o.command.private)
-        return cli_fail(c, CLI_USAGE, "environment: it runs no command and no daemon");
+        return cli_fail(c, CLI_USAGE,
+                        "environment: a command or --private was given, and this verb starts "
+                        "neither; use 'salusctl run'");
     status = command_probe(c);
     if (status == CLI_NO_DAEMON) return cli_fail(c, status, "no salusd answers in %s", c->run_dir);
     return status == CLI_OK ? print_changes(c, &o, null) : status;

@@ -82,7 +82,9 @@ static int hold_process(struct cli *c, uint64_t id) {
     if (q.count)
         fd = (int)syscall(SYS_pidfd_open, ((const struct ctl_job *)query_record(&q, 0))->pid, 0);
     query_finish(&q);
-    if (fd < 0) cli_fail(c, CLI_FAILED, "job %" PRIu64 ": its process: %s", id, strerror(errno));
+    if (fd < 0)
+        cli_fail(c, CLI_FAILED, "job %" PRIu64 ": cannot send a signal to its process: %s", id,
+                 strerror(errno));
     return fd;
 }
 
@@ -93,7 +95,10 @@ int job_verbs_kill(struct cli *c, int argc, char **argv) {
     int number = name ? signal_number(name) : 0, fd = -1, status;
     uint64_t id;
 
-    if (name && number == 0) return cli_fail(c, CLI_USAGE, "--signal: '%s' is no signal", name);
+    if (name && number == 0)
+        return cli_fail(
+            c, CLI_USAGE,
+            "--signal: '%s' is not a signal; give a name or a number, such as TERM or 15", name);
     status = cli_take_id(c, "job", argv[0], &id);
     if (status != CLI_OK) return status;
     if (name && (fd = hold_process(c, id)) < 0) return CLI_FAILED;
@@ -101,7 +106,8 @@ int job_verbs_kill(struct cli *c, int argc, char **argv) {
     if (status == CLI_OK && fd >= 0 && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0 &&
         errno != ESRCH)
         status = cli_fail(c, errno == EPERM ? CLI_NOT_PERMITTED : CLI_FAILED,
-                          "job %" PRIu64 ": SIG%s: %s", id, sigabbrev_np(number), strerror(errno));
+                          "job %" PRIu64 ": cannot send SIG%s to its process: %s", id,
+                          sigabbrev_np(number), strerror(errno));
     fdutil_close(&fd);
     return status;
 }

@@ -53,7 +53,8 @@ static int ask_history(struct cli *c, const char *name, struct predict_call *p) 
 
 static int execute(struct cli *c, struct predict_call *p) {
     if (word_list_check(&p->words) < 0)
-        return cli_fail(c, CLI_USAGE, "predict: more options than %d words", WORDS_MAX - 1);
+        return cli_fail(c, CLI_USAGE, "predict: at most %d options and values can be given",
+                        WORDS_MAX - 1);
     fflush(c->out);
     fflush(c->err);
     execv(p->path, p->argv);
@@ -62,7 +63,8 @@ static int execute(struct cli *c, struct predict_call *p) {
 
 static int find(struct cli *c, const char *program, struct predict_call *p) {
     if (installation_predict(program, p->path, sizeof(p->path)))
-        return cli_fail(c, CLI_FAILED, "there is no %s in %s: is it installed?", program, p->path);
+        return cli_fail(c, CLI_FAILED, "%s is not installed in %s; install it with 'make install'",
+                        program, p->path);
     p->words = WORD_LIST_OF(p->argv);
     put(p, program);
     return CLI_OK;
@@ -70,7 +72,9 @@ static int find(struct cli *c, const char *program, struct predict_call *p) {
 
 static int train(struct cli *c, const char *table, int argc) {
     struct predict_call p = {0};
-    int status = argc ? cli_fail(c, CLI_USAGE, "--train takes a table of measurements, no model")
+    int status = argc ? cli_fail(c, CLI_USAGE,
+                                 "--train takes a table of measurements and no model: write "
+                                 "'salusctl predict --train TABLE.csv -o FILE'")
                       : find(c, "salus-predict-train", &p);
 
     if (status != CLI_OK) return status;
@@ -80,7 +84,9 @@ static int train(struct cli *c, const char *table, int argc) {
         if (strcmp(name, "--train") == 0) continue;
         if (strcmp(name, "-o") != 0 && strcmp(name, "--device") != 0 &&
             strcmp(name, "--about") != 0)
-            return cli_fail(c, CLI_USAGE, "%s is of no use with --train", name);
+            return cli_fail(
+                c, CLI_USAGE,
+                "%s cannot be combined with --train, which takes -o, --device and --about", name);
         put(&p, name);
         put(&p, c->given[i].value);
     }
@@ -98,7 +104,7 @@ static int predict(struct cli *c, const char *model, struct predict_call *p) {
 
         if (strcmp(g->name, "--name") == 0) continue;
         if (strcmp(g->name, "-o") == 0 || strcmp(g->name, "--about") == 0)
-            return cli_fail(c, CLI_USAGE, "%s is for --train", g->name);
+            return cli_fail(c, CLI_USAGE, "%s needs --train", g->name);
         put(p, g->name);
         if (*g->value) put(p, g->value);
     }
@@ -120,7 +126,10 @@ int predict_run(struct cli *c, int argc, char **argv) {
     int status;
 
     if (table) return train(c, table, argc);
-    if (argc == 0) return cli_fail(c, CLI_USAGE, "a model's file is needed, or --train TABLE.csv");
+    if (argc == 0)
+        return cli_fail(c, CLI_USAGE,
+                        "predict: an ONNX file is missing: write 'salusctl predict MODEL.onnx', or "
+                        "--train TABLE.csv");
     status = predict(c, argv[0], &p);
     return status == CLI_OK ? execute(c, &p) : status;
 }

@@ -75,7 +75,9 @@ int profile_list(struct cli *c, int argc, char **argv) {
     int status;
 
     if (imported && cli_option(c, "--user"))
-        return cli_fail(c, CLI_USAGE, "--imported: what tables say is no user's");
+        return cli_fail(
+            c, CLI_USAGE,
+            "--imported and --user cannot be combined: imported tables belong to no user");
     status = profile_user(c, &r);
     if (part) ctl_msg_put_text(&r, CTL_A_part, part);
     if (status == CLI_OK) status = query_send(c, &r, false, &q);
@@ -128,14 +130,14 @@ static void show_one(struct cli *c, const struct ctl_profile *p) {
     fprintf(c->out, "  grid %s, block %s, shared %" PRIu64 " bytes, function %s\n", p->grid,
             p->block, p->shared_bytes, p->func);
     fprintf(c->out, "  SMs needed %s; class %s (%s): compute %.1f%%, memory %.1f%% of the peak\n",
-            p->sms ? sms : "not known", p->class, p->source, (double)p->compute_milli / 10,
+            p->sms ? sms : "unknown", p->class, p->source, (double)p->compute_milli / 10,
             (double)p->memory_milli / 10);
     if (p->count == 0) {
-        fprintf(c->out, "  no launch was measured\n");
+        fprintf(c->out, "  no launch has been measured\n");
         return;
     }
     fprintf(c->out, "  %" PRIu64 " launches, %s: mean %s, p50 %s, p99 %s\n", p->count,
-            p->alone ? "alone" : "only beside other jobs", mean, p50, p99);
+            p->alone ? "alone" : "only measured beside other jobs", mean, p50, p99);
     draw(c->out, p->histogram);
 }
 
@@ -167,7 +169,7 @@ int profile_forget(struct cli *c, int argc, char **argv) {
     int status = profile_user(c, &r);
 
     if (all == (argc == 1))
-        return cli_fail(c, CLI_USAGE, "either a kernel's NAME or --all is needed");
+        return cli_fail(c, CLI_USAGE, "profile forget: give either a kernel's NAME or --all");
     if (all)
         ctl_msg_put(&r, CTL_A_all, 1);
     else
@@ -177,8 +179,8 @@ int profile_forget(struct cli *c, int argc, char **argv) {
     k = q.count ? query_record(&q, 0) : NULL;
     if (c->format == CLI_TABLE && k)
         fprintf(c->out,
-                "forgotten: profiles %" PRIu64 ", hints %" PRIu64 "; left: %" PRIu64 " and %" PRIu64
-                "\n",
+                "deleted profiles: %" PRIu64 ", hints: %" PRIu64 "; remaining profiles: %" PRIu64
+                ", hints: %" PRIu64 "\n",
                 k->moved_profiles, k->moved_hints, k->profiles, k->hints);
     else
         status = render_one(c, &q, "known");

@@ -53,8 +53,8 @@ static int read_file(struct cli *c, const char *path, struct source *s) {
     if (s->text.failed) return cli_fail(c, CLI_FAILED, "out of memory");
     if (error) return cli_fail(c, CLI_FAILED, "%s: %s", s->path, strerror(error));
     if (s->text.len > KERNEL_IMPORT_BYTES_MAX)
-        return cli_fail(c, CLI_USAGE, "%s: longer than %u MiB; import parts of it", s->path,
-                        KERNEL_IMPORT_BYTES_MAX >> 20);
+        return cli_fail(c, CLI_USAGE, "%s: the file is larger than %u MiB; import it in parts",
+                        s->path, KERNEL_IMPORT_BYTES_MAX >> 20);
     return CLI_OK;
 }
 
@@ -156,7 +156,8 @@ static int write_file(struct cli *c, int fd, const char *path) {
 
     buf_init(&text);
     err = take_text(fd, &text);
-    status = err < 0 ? cli_fail(c, CLI_FAILED, "the profiles that came: %s", err_text(err))
+    status = err < 0 ? cli_fail(c, CLI_FAILED, "cannot read the profiles that salusd sent: %s",
+                                err_text(err))
                      : write_text(c, &text, path);
     buf_finish(&text);
     return status;
@@ -172,8 +173,10 @@ int profile_file_export(struct cli *c, int argc, char **argv) {
     if (status == CLI_OK) status = query_send_fds(c, &r, &fds, &q);
     if (status != CLI_OK) return status;
     if (fds.in < 0 || fdutil_check_sealed(fds.in, 1) < 0)
-        status =
-            cli_fail(c, CLI_PROTOCOL, "the reply from %s brought no text of profiles", c->socket);
+        status = cli_fail(c, CLI_PROTOCOL,
+                          "the reply from %s contains no profiles; compare 'salusctl version' with "
+                          "'salusd --version'",
+                          c->socket);
     else
         status = write_file(c, fds.in, path);
     fdutil_close(&fds.in);

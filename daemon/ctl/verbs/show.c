@@ -184,7 +184,7 @@ static int status_once(struct cli *c) {
     status = render_one(c, &q, "status");
     s = q.count ? query_record(&q, 0) : NULL;
     if (status == CLI_OK && s && strcmp(s->state, "ok") != 0)
-        status = cli_fail(c, CLI_DEGRADED, "no job would be served now: %s", s->trouble);
+        status = cli_fail(c, CLI_DEGRADED, "no GPU can serve a job now: %s", s->trouble);
     query_finish(&q);
     return status;
 }
@@ -219,9 +219,9 @@ static void version_text(struct cli *c, const struct query *q, int asked) {
         fprintf(c->out, "salusd %s (client protocol %s, spec %s)\n", v->version, v->client_protocol,
                 v->spec_hash);
     else if (asked == CLI_NO_DAEMON)
-        fprintf(c->out, "salusd not running at %s\n", c->socket);
+        fprintf(c->out, "salusd is not running at %s\n", c->socket);
     else
-        fprintf(c->out, "salusd not known\n"); /* the diagnostic says why */
+        fprintf(c->out, "salusd's version is unknown\n"); /* the diagnostic says why */
 }
 
 /* Shows our own version whatever the daemon answers. A missing daemon, or one that refuses, is no

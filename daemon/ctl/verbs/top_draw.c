@@ -193,15 +193,16 @@ static void draw_slo(FILE *out, int width, const struct ctl_job *j) {
         render_duration(j->slo_ns, target, sizeof(target));
         render_duration(j->measured_ns, measured, sizeof(measured));
         line(out, width,
-             "          target %s %s, measured %s; above it in %" PRIu64 " of %" PRIu64
-             " periods, nothing to be done in %" PRIu64,
+             "          target %s %s, measured %s; exceeded in %" PRIu64 " of %" PRIu64
+             " periods, other jobs could give up no more in %" PRIu64,
              j->slo_of, target, measured, j->violations, j->periods, j->stuck);
     }
     if (j->pause_ns) {
         render_duration(j->pause_ns, pause, sizeof(pause));
-        line(out, width, "          stands still for %s after each iteration", pause);
+        line(out, width, "          pauses for %s after each iteration, for another job's target",
+             pause);
     }
-    if (j->sms) line(out, width, "          has %" PRIu64 " multiprocessors", j->sms);
+    if (j->sms) line(out, width, "          may use %" PRIu64 " multiprocessors", j->sms);
 }
 
 /* Draws the jobs of a GPU's lane, given as in a job's field; 0: jobs without one. Returns their

@@ -132,7 +132,10 @@ static int describe_memory(struct dev *dev, uint64_t asked, char *why, size_t wh
     uint64_t most = free_bytes > keep ? free_bytes - keep : 0;
     if (asked && asked < most) most = asked;
     if (most < granule) {
-        snprintf(why, why_bytes, "of %zu MiB only %zu are free", total >> 20, free_bytes >> 20);
+        snprintf(why, why_bytes,
+                 "the GPU has %zu MiB, of which only %zu are free; end other programs, or lower "
+                 "device_memory",
+                 total >> 20, free_bytes >> 20);
         return ERR_NO_MEMORY;
     }
     dev->info.memory_bytes = most / granule * granule;
@@ -227,7 +230,7 @@ static int open_dev(struct dev **out, const struct dev_config *config) {
     dev->lasting.fd = -1;
     int err = open_parts(dev, config, why, sizeof(why));
     if (err) {
-        log_error("device", "the GPU cannot be opened: %s", why[0] ? why : err_text(err));
+        log_error("device", "event=not-opened why=\"%s\"", why[0] ? why : err_text(err));
         if (config->why) snprintf(config->why, config->why_bytes, "%s", why);
         close_dev(dev);
         return err;

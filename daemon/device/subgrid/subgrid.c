@@ -23,7 +23,7 @@ struct look {
 };
 
 static bool refuse(struct look *l, uint32_t line, const char *what, const char *name) {
-    snprintf(l->why, l->why_bytes, "line %u: it %s%.60s", line, what, name);
+    snprintf(l->why, l->why_bytes, "line %u: the kernel %s%.60s", line, what, name);
     return false;
 }
 
@@ -66,9 +66,9 @@ static bool may_have(struct look *l, const struct ptx_inst *i, const struct ptx_
                      uint32_t depth) {
     if (o->kind == PTX_OPND_SREG) return may_read(l, i, o->sreg, depth);
     if (o->kind == PTX_OPND_FUNC)
-        return refuse(l, i->line, "has the address of ", o->func ? o->func->name : "a function");
+        return refuse(l, i->line, "takes the address of ", o->func ? o->func->name : "a function");
     if (o->var && !is_inner(o->var))
-        return refuse(l, i->line, "has a variable of its module: ", o->var->name);
+        return refuse(l, i->line, "uses a variable of its module: ", o->var->name);
     for (uint32_t k = 0; k < o->elem_count; k++)
         if (!may_have(l, i, &o->elems[k], depth)) return false;
     return true;
@@ -95,8 +95,8 @@ static bool may_call(struct look *l, const struct ptx_inst *i, uint32_t depth) {
     if (!f || i->proto) return refuse(l, i->line, "calls a function ", "by its address");
     if (f->linked) f = f->linked;
     if (!f->defined || f->entry)
-        return refuse(l, i->line, "calls a function that is not seen: ", f->name);
-    if (depth == CALLS_DEEP) return refuse(l, i->line, "calls too deep: ", f->name);
+        return refuse(l, i->line, "calls a function of another module: ", f->name);
+    if (depth == CALLS_DEEP) return refuse(l, i->line, "nests calls too deeply: ", f->name);
     return may_func(l, f, depth + 1);
 }
 
@@ -105,13 +105,14 @@ static bool may_call(struct look *l, const struct ptx_inst *i, uint32_t depth) {
 static bool may_wait(struct look *l, const struct subgrid_wait *w, const struct ptx_inst *i) {
     if (subgrid_wait_sees(w, i)) l->sees = i;
     if (!l->sees || !subgrid_wait_again(w, i)) return true;
-    return refuse(l, l->sees->line, "may wait for other blocks: it does again ", l->sees->text);
+    return refuse(l, l->sees->line, "may wait for other blocks, because it repeats ",
+                  l->sees->text);
 }
 
 static bool may_inst(struct look *l, const struct subgrid_wait *w, const struct ptx_inst *i,
                      uint32_t depth) {
     const char *whole = of_whole_grid(i);
-    if (!l->left--) return refuse(l, i->line, "takes too long to look at", "");
+    if (!l->left--) return refuse(l, i->line, "takes too long to analyze", "");
     if (whole) return refuse(l, i->line, "has ", whole);
     for (uint32_t k = 0; k < i->operand_count; k++)
         if ((i->op != PTX_OP_call || k != CALLEE) && !may_have(l, i, &i->operands[k], depth))
@@ -125,8 +126,8 @@ static bool may_inst(struct look *l, const struct subgrid_wait *w, const struct 
 
 static bool may_func(struct look *l, const struct ptx_func *f, uint32_t depth) {
     struct subgrid_wait w;
-    if (f->unsupported) return refuse(l, 0, "has what is not known: ", f->unsupported);
-    if (subgrid_wait_init(&w, f)) return refuse(l, 0, "is too large to be looked at", "");
+    if (f->unsupported) return refuse(l, 0, "contains an unknown instruction: ", f->unsupported);
+    if (subgrid_wait_init(&w, f)) return refuse(l, 0, "is too large to analyze", "");
     bool may = true;
     for (uint32_t k = 0; may && k < f->inst_count; k++)
         may = may_inst(l, &w, &f->insts[k], depth);
@@ -136,7 +137,7 @@ static bool may_func(struct look *l, const struct ptx_func *f, uint32_t depth) {
 
 bool subgrid_may(const struct ptx_func *f, char *why, size_t why_bytes) {
     struct look l = {.left = INSTS_MOST, .why = why, .why_bytes = why_bytes};
-    if (!f->entry || !f->defined) return refuse(&l, 0, "is no kernel that is seen", "");
+    if (!f->entry || !f->defined) return refuse(&l, 0, "is not a kernel of this module", "");
     if (f->req_cluster[0] || f->max_cluster || f->explicit_cluster)
         return refuse(&l, 0, "is launched in clusters", "");
     if (f->param_bytes > SUBGRID_PARAM_BYTES) return refuse(&l, 0, "has too many parameters", "");

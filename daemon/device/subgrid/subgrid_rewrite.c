@@ -77,7 +77,7 @@ static void skip_nested(struct rewriting *r, char open, char close) {
     do {
         depth += at(r, open);
         depth -= at(r, close);
-        if (at_end(r)) fail(r, -ENOTSUP, "its PTX ends too early");
+        if (at_end(r)) fail(r, -ENOTSUP, "the module's PTX ends too early");
         next(r);
     } while (depth && !at_end(r));
 }
@@ -108,7 +108,7 @@ static void leave_out(struct rewriting *r, const char *from) {
 static const struct ptx_func *func_at(struct rewriting *r) {
     char *name = r->tok.kind == PTX_TOK_WORD ? strndup(r->tok.text, r->tok.len) : NULL;
     const struct ptx_func *f = name ? ptx_find_func(r->m, name) : NULL;
-    if (!f) fail(r, name ? -ENOTSUP : -ENOMEM, "it has a function that is not known");
+    if (!f) fail(r, name ? -ENOTSUP : -ENOMEM, "the module has an unknown function");
     free(name);
     return f;
 }
@@ -149,7 +149,7 @@ static void replace_place(struct rewriting *r) {
     const char *from = here(r), *size = at_word(r, "%nctaid") ? "n" : "";
     next(r);
     if (!at_dot(r, "x") && !at_dot(r, "y") && !at_dot(r, "z"))
-        return fail(r, -ENOTSUP, "it reads all of its place at once");
+        return fail(r, -ENOTSUP, "a kernel reads all parts of its position at once");
     char dimension = r->tok.text[0];
     next(r);
     copy_to(r, from);
@@ -191,7 +191,7 @@ static void body(struct rewriting *r, bool entry) {
             next(r);
         }
     }
-    if (depth) fail(r, -ENOTSUP, "its PTX ends too early");
+    if (depth) fail(r, -ENOTSUP, "the module's PTX ends too early");
 }
 
 /* Reads .maxntid and others, up to the body. False: it is a declaration, and is read to its end. */
@@ -259,7 +259,7 @@ static void leave_section(struct rewriting *r, const char *from) {
 static void target(struct rewriting *r) {
     do {
         next(r);
-        if (at_word(r, "debug")) fail(r, -ENOTSUP, "its PTX is made for a debugger");
+        if (at_word(r, "debug")) fail(r, -ENOTSUP, "the module's PTX is compiled for a debugger");
         next(r);
     } while (at(r, ','));
 }
@@ -308,7 +308,7 @@ static void choose_name(struct rewriting *r) {
         snprintf(r->name, sizeof(r->name), "subgrid%u", i);
         if (!memmem(r->begin, (size_t)(r->end - r->begin), r->name, strlen(r->name))) return;
     }
-    fail(r, -ENOTSUP, "its names are all taken");
+    fail(r, -ENOTSUP, "the module uses all names that could be added");
 }
 
 /* ---- checking the output --------------------------------------------------------------------- */
@@ -331,16 +331,16 @@ static void look_again(struct rewriting *r) {
     struct ptx_module *m = NULL;
     char why[160] = "";
     const char *text = buf_str(&r->out);
-    if (r->out.failed) fail(r, -ENOMEM, "there is no memory");
+    if (r->out.failed) fail(r, -ENOMEM, "the worker is out of memory");
     if (r->err) return;
     int err = ptx_parse(text, r->out.len, &m, why, sizeof(why));
     if (err) fail(r, err == -ENOMEM ? err : -ENOTSUP, why);
-    if (!err && !is_as_wanted(r, m)) fail(r, -ENOTSUP, "its PTX came out otherwise than wanted");
+    if (!err && !is_as_wanted(r, m)) fail(r, -ENOTSUP, "the rewritten PTX is not as expected");
     ptx_module_free(m);
 }
 
 static void rewrite(struct rewriting *r) {
-    if (!choose(r)) return fail(r, -ENOENT, "no kernel of it may be cut");
+    if (!choose(r)) return fail(r, -ENOENT, "no kernel of the module can be split");
     choose_name(r);
     next(r);
     while (!at_end(r))

@@ -38,7 +38,8 @@ static void fail(struct path *p, int err) {
 static void spend(struct path *p, uint64_t steps) {
     p->steps += steps;
     if (p->steps <= STEPS_MOST && p->walk.next_id < UINT32_MAX - (1u << 24)) return;
-    if (!p->walk.err) snprintf(p->walk.why, p->walk.why_bytes, "it takes too long to look at");
+    if (!p->walk.err)
+        snprintf(p->walk.why, p->walk.why_bytes, "the kernel takes too long to analyze");
     fail(p, -ENOTSUP);
 }
 
@@ -99,7 +100,7 @@ static struct touch_state *part(struct path *p, struct touch_state **s, const st
         return there;
     }
     if (touch_guard_tainted(*s, i))
-        touch_refuse(&p->walk, i, "may go elsewhere when it is done again");
+        touch_refuse(&p->walk, i, "may branch differently when the kernel is repeated");
     spend_state(p);
     there = touch_state_copy(*s);
     if (!there) {
@@ -120,7 +121,7 @@ static struct touch_state *part(struct path *p, struct touch_state **s, const st
 static void branch_by_table(struct path *p, struct touch_state *s, const struct ptx_inst *i) {
     uint32_t at = (uint32_t)(i - p->walk.func->insts);
     if (touch_operand_tainted(s, ptx_operand_at(i, 0)))
-        touch_refuse(&p->walk, i, "may go elsewhere when it is done again");
+        touch_refuse(&p->walk, i, "may branch differently when the kernel is repeated");
     for (uint32_t k = 0; k < i->table_count && !p->walk.err; k++) {
         spend_state(p);
         struct touch_state *copy = touch_state_copy(s);
@@ -262,8 +263,8 @@ int touch_kernel(const struct ptx_func *kernel, const struct dev_launch *launch,
                  int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
                  size_t why_bytes) {
     if (kernel->unsupported || kernel->inst_count > INSTS_MOST) {
-        snprintf(why, why_bytes, "what %.60s does is not known",
-                 kernel->unsupported ? kernel->unsupported : "so long a kernel");
+        snprintf(why, why_bytes, "the effect of %.60s is unknown",
+                 kernel->unsupported ? kernel->unsupported : "a kernel of this length");
         return -ENOTSUP;
     }
     bool tainted = false, again;

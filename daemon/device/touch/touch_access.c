@@ -77,7 +77,7 @@ static void note_write(struct touch_walk *w, const struct ptx_inst *i, const str
     switch (place_of(at, bytes)) {
     case PLACE_GLOBAL:
         if (tainted || at->tainted)
-            touch_refuse(w, i, "may write something else when it is done again");
+            touch_refuse(w, i, "may write other values when the kernel is repeated");
         extend(&w->writes[i - w->func->insts], at, bytes);
         break;
     case PLACE_VARIABLES: touch_refuse(w, i, "writes a variable of its module"); break;
@@ -171,7 +171,7 @@ static void load(struct touch_walk *w, struct touch_state *s, const struct ptx_i
         w->reads_variables = true;
         return give_loaded(w, s, i, d, tainted);
     }
-    if (is_strong(i)) return touch_refuse(w, i, "may see how far others are");
+    if (is_strong(i)) return touch_refuse(w, i, "may observe the progress of other threads");
     struct touch_value at = address(w, s, i, a);
     note_read(w, i, &at, bytes_of(w, i));
     give_loaded(w, s, i, d, tainted || (at.var && w->inner_was));
@@ -184,7 +184,7 @@ static void store(struct touch_walk *w, struct touch_state *s, const struct ptx_
         w->inner_tainted |= data || when || touch_operand_tainted(s, a);
         return;
     }
-    if (is_strong(i)) return touch_refuse(w, i, "may show others how far it is");
+    if (is_strong(i)) return touch_refuse(w, i, "may show its progress to other threads");
     struct touch_value at = address(w, s, i, a);
     note_write(w, i, &at, bytes_of(w, i), when || data);
 }
@@ -270,7 +270,7 @@ static void matrix(struct touch_walk *w, struct touch_state *s, const struct ptx
  * outside. */
 static void order(struct touch_walk *w, const struct ptx_inst *i) {
     if (strcmp(i->text, "membar.cta") != 0 && !strstr(i->text, ".cta"))
-        touch_refuse(w, i, "may order what others see of it");
+        touch_refuse(w, i, "may order writes that others observe");
 }
 
 bool touch_access(struct touch_walk *w, struct touch_state *s, const struct ptx_inst *i) {

@@ -13,7 +13,8 @@ void touch_refuse(struct touch_walk *w, const struct ptx_inst *i, const char *do
     if (does)
         snprintf(w->why, w->why_bytes, "%.60s in line %u %s", i->text, i->line, does);
     else
-        snprintf(w->why, w->why_bytes, "what %.60s in line %u does is not known", i->text, i->line);
+        snprintf(w->why, w->why_bytes, "the effect of %.60s in line %u is unknown", i->text,
+                 i->line);
 }
 
 /* ---- guards ---------------------------------------------------------------------------------- */

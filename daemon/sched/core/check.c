@@ -22,7 +22,7 @@ static const char *wrong_lists(const struct sched_state *st, uint32_t job) {
         for (uint32_t op = j->head[list]; op != SCHED_NONE; prev = op, op = st->ops[op].next) {
             const struct sched_op *o = &st->ops[op];
             if (o->job != job || o->list != list || o->prev != prev)
-                return "an operation is on a list that is not its own";
+                return "an operation is on another job's list";
             if (list == SCHED_RUNNING) {
                 if (++running > st->running) return "a list is a circle";
                 continue;
@@ -41,32 +41,37 @@ static const char *wrong_turn(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
     const struct sched_domain *d = state_domain(st, j->lane);
-    if (lanes_of(st->lanes, job) != j->lane) return "a job is not in the lane that it thinks";
+    if (lanes_of(st->lanes, job) != j->lane) return "a job's lane does not list it";
     if (j->running && !j->turn) return "a job runs without a turn";
     if (j->turn && (j->swapped || j->spilled)) return "a job has a turn and no memory";
-    if (j->turn && st->lane[j->lane].inside != job) return "a turn in a lane that another is in";
-    if (j->turn && d->holder != job && !j->revoked) return "a turn that nobody gave";
+    if (j->turn && st->lane[j->lane].inside != job)
+        return "a job has a turn in a lane that another job occupies";
+    if (j->turn && d->holder != job && !j->revoked)
+        return "a job has a turn that was never granted";
     if (j->turn && j->revoked && !j->running) return "a revoked turn did not end";
-    if (d->holder == job && !j->turn) return "the holder of a turn does not know";
+    if (d->holder == job && !j->turn) return "the holder of a turn is not marked as one";
     bool ready =
         !j->left && !j->turn && !j->swapped && !j->spec.paused && !j->paced_ns && state_wants(j);
     if (!j->swapped && ready != j->node.in) return "a ready job is not queued for a turn";
     if (!ready || d->holder != SCHED_NONE) return NULL;
     uint32_t inside = st->lane[st->jobs[d->ready].lane].inside;
     bool blocked = inside != SCHED_NONE && st->jobs[inside].revoked;
-    return blocked || turn_kept_until(s, d) > st->now_ns ? NULL : "a turn was not given out";
+    return blocked || turn_kept_until(s, d) > st->now_ns
+               ? NULL
+               : "a turn is free while a job waits for one";
 }
 
 static const char *wrong_job(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
-    if (jobmap_find(&st->map, j->id) != job) return "a job is not found by its id";
-    if (j->cap != cap_of(st, j)) return "a job's cap is not what it should be";
-    if (j->left && (j->waiting || !j->running)) return "a job that left still holds a place";
+    if (jobmap_find(&st->map, j->id) != job)
+        return "the table of jobs does not find a job by its ID";
+    if (j->cap != cap_of(st, j)) return "a job's memory limit is wrong";
+    if (j->left && (j->waiting || !j->running)) return "a job that left still counts as admitted";
     if (!j->admitted && (j->running || j->turn)) return "a job runs that was not admitted";
-    if (j->refused && (j->admitted || j->node.in)) return "a refused job still waits";
+    if (j->refused && (j->admitted || j->node.in)) return "a refused job still waits for admission";
     if (j->still && (!j->running || !st->slice_ns || state_high(j)))
-        return "a job stands still that need not, or cannot";
+        return "a job is paused without need, or cannot be paused";
     const char *broken = j->admitted ? wrong_turn(s, job) : NULL;
     if (!broken) broken = control_loop_check(s, job);
     return broken ? broken : wrong_lists(st, job);
@@ -96,7 +101,7 @@ static const char *wrong_waits(const struct sched *s) {
         return "a job that is not admitted waits to grow";
     if (st->grower != SCHED_NONE && !grow_missing(s)) return "a job waits for memory that is free";
     if ((st->grower == SCHED_NONE) != (s->grow_at == SCHED_NEVER))
-        return "a wait for memory has no end, or an end is nobody's";
+        return "a wait for memory has no timeout, or a timeout has no wait";
     for (uint32_t a = st->admitted; a != SCHED_NONE; a = st->jobs[a].admitted_next) {
         const struct sched_job *x = &st->jobs[a];
         unknown += x->spec.unknown;
@@ -104,10 +109,10 @@ static const char *wrong_waits(const struct sched *s) {
             const struct sched_job *y = &st->jobs[b];
             if (!y->used || y->admitted || y->refused || y->left || y->spec.paused) continue;
             if (y->spec.run == x->spec.run && y->spec.user == x->spec.user)
-                return "a job waits though its run has begun";
+                return "a job waits for admission though its run has started";
         }
     }
-    return unknown == st->unknown_count ? NULL : "jobs of unknown needs were miscounted";
+    return unknown == st->unknown_count ? NULL : "jobs without a reservation were miscounted";
 }
 
 static uint32_t queue_length(const struct sched_state *st, uint32_t root, uint32_t limit) {
@@ -132,7 +137,7 @@ static const char *wrong_counts(const struct sched *s) {
     }
     if (pending != st->pending_count || queue_length(st, st->pending, st->jobs_used + 1) != pending)
         return "the queue for admission lost a job";
-    if (admitted != st->admitted_count) return "the admitted were miscounted";
+    if (admitted != st->admitted_count) return "admitted jobs were miscounted";
     if (turns != st->turns) return "turns were miscounted";
     for (uint32_t i = 0; i <= st->jobs_cap; i++)
         queued -= queue_length(st, st->domains[i].ready, st->jobs_used + 1);

@@ -34,9 +34,11 @@ int config_resolve(const struct policy_config *in, struct policy_config *out,
     *named = (struct config_named){lane_policy_find(in->lane[0] ? in->lane : "fair"),
                                    policy_find(in->kernel[0] ? in->kernel : "streams"),
                                    controller_find(in->control[0] ? in->control : "open")};
-    if (!named->lane) return refuse(why, why_bytes, "there is no lane policy", in->lane);
-    if (!named->kernel) return refuse(why, why_bytes, "there is no kernel policy", in->kernel);
-    if (!named->control) return refuse(why, why_bytes, "there is no controller", in->control);
+    if (!named->lane) return refuse(why, why_bytes, "the scheduler has no lane policy", in->lane);
+    if (!named->kernel)
+        return refuse(why, why_bytes, "the scheduler has no kernel policy", in->kernel);
+    if (!named->control)
+        return refuse(why, why_bytes, "the scheduler has no control policy", in->control);
     if (named->kernel->exclusive && in->exclusive == 0)
         return refuse(why, why_bytes, named->kernel->name,
                       "runs one job at a time: exclusive cannot be 0");

@@ -343,14 +343,14 @@ void control_loop_look(struct sched *s) {
 const char *control_loop_check(const struct sched *s, uint32_t job) {
     const struct sched_state *st = &s->st;
     const struct sched_job *j = &st->jobs[job];
-    if ((j->service != SCHED_NONE) != (j->spec.slo_ns != 0)) return "a promise was lost";
+    if ((j->service != SCHED_NONE) != (j->spec.slo_ns != 0)) return "a latency target was lost";
     if (j->service != SCHED_NONE && st->services[j->service].job != job)
-        return "a service is another job's";
-    if (j->paced_ns && j->paced_ns < s->paced_at) return "a pause has no end";
+        return "a service belongs to another job";
+    if (j->paced_ns && j->paced_ns < s->paced_at) return "a pause has no timeout";
     if (st->share_sms > 1 && is_between(st, j) && !j->left && s->steps_at == SCHED_NEVER)
-        return "a share stands still";
-    if (j->sms % st->share_sms) return "a job has what the device has no share of";
+        return "a job with a share is paused";
+    if (j->sms % st->share_sms) return "a job has a share that the device does not support";
     if (!st->services_used && (j->pause_ns || j->sms || j->part > 0) && j->admitted && !j->left)
-        return "a job is held back for nobody";
+        return "a job is slowed down for no other job";
     return NULL;
 }

@@ -51,7 +51,7 @@ const char *policy_memory_check(const struct policy *policy, const struct sched_
     if (!policy->job_bytes) return NULL;
     const char *item = job_at(policy, own, job);
     for (size_t i = 0; i < policy->job_bytes; i++)
-        if (item[i]) return "a policy remembers a job that is gone";
+        if (item[i]) return "a policy remembers a job that has left";
     return NULL;
 }
 

@@ -13,12 +13,11 @@ static const char *check_ranked(const struct sched *s) {
     for (uint32_t job = 0; job < st->jobs_cap; job++) {
         uint32_t op = st->jobs[job].used ? state_oldest(st, job) : SCHED_NONE;
         if (ranked_has(&st->ranked, job) != (op != SCHED_NONE))
-            return "the queue by rank has another job than those that can run";
+            return "the queue by rank does not match the jobs that can run";
         if (op == SCHED_NONE) continue;
-        if (st->ranked.jobs[job].op != op) return "a job's oldest operation is not the one queued";
+        if (st->ranked.jobs[job].op != op) return "a job's queued operation is not its oldest";
         uint64_t rank = st->share.on ? share_rank(s, job) : st->ops[op].arrival;
-        if (!s->policy->rank && st->ranked.jobs[job].rank != rank)
-            return "a job's rank is not what it should be";
+        if (!s->policy->rank && st->ranked.jobs[job].rank != rank) return "a job's rank is wrong";
     }
     return ranked_check(&st->ranked);
 }
@@ -27,10 +26,10 @@ static const char *check_ranked(const struct sched *s) {
 static const char *check_of_class(const struct sched_state *st, uint32_t job, struct classes *sum) {
     const struct sched_job *j = &st->jobs[job];
     const struct class_slot *slot = &st->classes.slots[job];
-    if (!j->used) return slot->in || slot->class ? "a job that is gone has a class" : NULL;
+    if (!j->used) return slot->in || slot->class ? "a job that has left has a class" : NULL;
     if (slot->class != state_class(j)) return "a job is in the wrong class";
     if (slot->in != (state_oldest(st, job) != SCHED_NONE))
-        return "a ring has another job than those that can run";
+        return "a ring does not match the jobs that can run";
     sum->high_count += slot->class == CLASS_HIGH;
     for (uint32_t op = j->head[SCHED_RUNNING]; op != SCHED_NONE; op = st->ops[op].next) {
         sum->running[slot->class]++;
@@ -53,7 +52,7 @@ static const char *check_classes(const struct sched_state *st) {
     if (sum.running[CLASS_BEST] != c->running[CLASS_BEST] ||
         sum.running[CLASS_HIGH] != c->running[CLASS_HIGH] || sum.kernels != c->kernels ||
         sum.outstanding_ns != c->outstanding_ns || sum.sms != c->sms)
-        return "what is on the device was miscounted";
+        return "operations on the device were miscounted";
     return NULL;
 }
 

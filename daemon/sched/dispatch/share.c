@@ -247,8 +247,8 @@ const char *share_check(const struct sched *s) {
     const struct sched_share *sh = &st->share;
     for (uint32_t i = 0; i < sh->jobs.count; i++) {
         uint32_t job = sh->jobs.items[i];
-        if (sh->jobs.place[job] != i) return "share: a job is not where its index says";
-        if (!st->jobs[job].used) return "share: a job that is gone competes";
+        if (sh->jobs.place[job] != i) return "share: a job's index in the heap is wrong";
+        if (!st->jobs[job].used) return "share: a job that has left competes";
         if (i && key_before(sh->keys, job, sh->jobs.items[(i - 1) / 2]))
             return "share: the heap is out of order";
         if (sh->keys[job] > st->jobs[job].number)

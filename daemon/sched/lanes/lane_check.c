@@ -40,7 +40,7 @@ static const char *wrong_group(const struct lanes *l, uint32_t job) {
     for (uint32_t i = jobmap_find(&l->groups, j->group); i != LANE_NONE;
          i = l->jobs[i].group_next) {
         if (steps++ == l->cap) return "a group's list has no end";
-        if (l->jobs[i].group != j->group) return "a group's list has a member of another";
+        if (l->jobs[i].group != j->group) return "a group's list has a member of another group";
         if (i == job)
             found = true;
         else if (l->jobs[i].lane == j->lane)
@@ -61,7 +61,7 @@ static const char *wrong_jobs(const struct lanes *l, uint32_t *admitted,
         if (j->group) wrong = wrong_group(l, i);
         if (wrong) return wrong;
         if (j->persistent_bytes % l->chunk_bytes || j->ephemeral_bytes % l->chunk_bytes)
-            return "a size is no number of whole chunks";
+            return "a size is not a multiple of the chunk size";
     }
     return NULL;
 }
@@ -72,14 +72,15 @@ const char *lanes_check(const struct lanes *l) {
     const char *wrong = wrong_jobs(l, &admitted, &persistent_bytes);
     for (uint32_t i = 0; i < l->cap && !wrong; i++) {
         if (i >= l->count && l->lanes[i].open) return "an open lane lies beyond the count";
-        if (i < l->free_hint && !l->lanes[i].open) return "a free number is overlooked";
+        if (i < l->free_hint && !l->lanes[i].open)
+            return "a free lane number is not marked as free";
         wrong = wrong_members(l, i, &members);
         open += l->lanes[i].open;
         draining += l->lanes[i].draining;
         lanes_bytes += l->lanes[i].size_bytes;
     }
     if (wrong) return wrong;
-    if (members != admitted) return "a job is no member of its lane";
+    if (members != admitted) return "a job is not a member of its lane";
     if (open != l->open || draining != l->draining) return "the number of lanes is wrong";
     if (persistent_bytes + lanes_bytes != l->used_bytes) return "the sum of P and L is wrong";
     if (l->used_bytes > l->capacity_bytes) return "sum of P + sum of L exceeds C";

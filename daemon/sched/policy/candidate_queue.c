@@ -195,10 +195,10 @@ static const char *check_above(struct candidate_queue_in in, uint32_t link) {
         uint32_t below = up;
         up = at(in, below)->prev;
         if (at(in, up)->child == below) break;
-        if (at(in, up)->next != below) return "waiting: siblings do not know each other";
+        if (at(in, up)->next != below) return "waiting: siblings are not linked both ways";
     } while (true);
     above = at(in, up);
-    if (above->place != j->place) return "waiting: a heap has jobs of two places";
+    if (above->place != j->place) return "waiting: a heap has jobs of two positions";
     if (j->place == CANDIDATE_AWAKE && !is_same(&above->use, &j->use))
         return "waiting: a kind has kernels of another one";
     return above->key <= j->key ? NULL : "waiting: a later job is before an earlier one";
@@ -213,5 +213,5 @@ const char *candidate_check(struct candidate_queue_in in, uint32_t jobs) {
         if (broken) return broken;
         awake += j->place == CANDIDATE_AWAKE;
     }
-    return awake == in.all->awake ? NULL : "waiting: those awake were miscounted";
+    return awake == in.all->awake ? NULL : "waiting: jobs that are awake were miscounted";
 }

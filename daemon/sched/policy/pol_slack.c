@@ -568,14 +568,14 @@ static const char *check_place(const struct sched_state *st, uint32_t job) {
     bool copy = state_runnable(st, job, SCHED_MEMORY) != SCHED_NONE;
     bool in = classes_of(c, job) == CLASS_BEST && classes_has(c, job);
     if (copy != (w->place == CANDIDATE_COPIES) && in)
-        return "slack: a memory operation is overlooked";
-    if (in != (w->place != CANDIDATE_NOWHERE)) return "slack: a job waits that has nothing to run";
+        return "slack: a memory operation is not counted";
+    if (in != (w->place != CANDIDATE_NOWHERE)) return "slack: a job without operations waits";
     if (!in) return NULL;
     if (w->place != CANDIDATE_ASLEEP && w->key != classes_turn(c, job))
-        return "slack: a job waits at another place than its turn";
+        return "slack: a job's position in the queue differs from its turn";
     return following == c->first[CLASS_BEST] || classes_turn(c, job) < classes_turn(c, following)
                ? NULL
-               : "turns do not rise along the ring";
+               : "slack: turns do not increase along the ring";
 }
 
 static const char *check(const struct sched_state *st) {
@@ -595,7 +595,7 @@ static const char *check(const struct sched_state *st) {
     }
     if (sum.wave_ns != s->heads.wave_ns || sum.slots != s->heads.slots ||
         sum.compute != s->heads.compute || sum.memory != s->heads.memory || runners != s->runners)
-        return "slack: what best-effort jobs take of the device was miscounted";
+        return "slack: the device's use by best-effort jobs was miscounted";
     const char *broken = preempted_check(preempted_of(st), st->jobs_cap);
     return broken ? broken : candidate_check(waiting_of(st), st->jobs_cap);
 }

@@ -45,12 +45,12 @@ const char *preempted_check(struct preempted_jobs_in in, uint32_t jobs) {
          i = preempted_next(in, i)) {
         const struct preempted_job *j = preempted_job(in, i);
         if (i >= jobs || listed++ == jobs) return "stand: the list has no end";
-        if (!j->in || j->prev - 1 != last) return "stand: a link is not that of both";
+        if (!j->in || j->prev - 1 != last) return "stand: two links disagree";
         standing += j->stands;
         last = i;
     }
     for (uint32_t i = 0; i < jobs; i++)
         found += preempted_job(in, i)->in;
     if (found != listed) return "stand: the list lost a job";
-    return standing == in.all->count ? NULL : "stand: those who stand were miscounted";
+    return standing == in.all->count ? NULL : "stand: paused jobs were miscounted";
 }

@@ -61,11 +61,11 @@ const char *ranked_check(const struct ranked *r) {
     const struct minheap *h = &r->heap;
     uint32_t in = 0;
     for (uint32_t i = 0; i < h->count; i++) {
-        if (h->place[h->items[i]] != i) return "ranked: a job is not where its index says";
+        if (h->place[h->items[i]] != i) return "ranked: a job's index in the heap is wrong";
         if (i && !r->loose && before(r->jobs, h->items[i], h->items[(i - 1) / 2]))
             return "ranked: the heap is out of order";
     }
     for (uint32_t job = 0; job < r->cap; job++)
         in += h->place[job] != MINHEAP_NONE;
-    return in == h->count ? NULL : "ranked: a job that is not in the heap has a place";
+    return in == h->count ? NULL : "ranked: a job outside the heap has an index";
 }

@@ -58,21 +58,21 @@ fail(struct replayer *p, enum replay_how how, const char *fmt, ...) {
 /* ---- the scheduler --------------------------------------------------------------------------- */
 
 static enum replay_how create_sched(struct replayer *p) {
-    char why[160] = "no memory";
+    char why[160] = "out of memory";
     int err = sched_create(&p->s, &p->config, why, sizeof(why));
-    if (err == -EINVAL) return replay_damaged(p, "the configuration cannot be: %s", why);
+    if (err == -EINVAL) return replay_damaged(p, "the recorded configuration is invalid: %s", why);
     return err ? fail(p, REPLAY_FAILED, "%s", why) : REPLAY_SAME;
 }
 
 static enum replay_how restore_sched(struct replayer *p) {
     if (p->begin.bytes != p->begin_bytes)
-        return replay_damaged(p, "the checkpoint has %zu of its %zu bytes", p->begin.bytes,
+        return replay_damaged(p, "the checkpoint has only %zu of its %zu bytes", p->begin.bytes,
                               p->begin_bytes);
     if (checkpoint_hash(&p->begin) != p->begin_hash)
-        return replay_damaged(p, "the checkpoint's bytes are not those that were written");
+        return replay_damaged(p, "the checkpoint's checksum is wrong");
     int err = checkpoint_restore(&p->begin, &p->s);
-    if (err == -ENOMEM) return fail(p, REPLAY_FAILED, "no memory");
-    if (err) return fail(p, REPLAY_BUILD, "the checkpoint is of another layout");
+    if (err == -ENOMEM) return fail(p, REPLAY_FAILED, "out of memory");
+    if (err) return fail(p, REPLAY_BUILD, "the checkpoint has another build's layout");
     const char *broken = sched_check(p->s);
     return broken ? replay_damaged(p, "the checkpoint breaks an invariant: %s", broken)
                   : REPLAY_SAME;
@@ -109,7 +109,7 @@ static enum replay_how make_step(struct replayer *p) {
     p->r->steps++;
     p->r->events += p->count;
     if (sched_step(p->s, p->now_ns, p->events, p->count, &p->actions))
-        return fail(p, REPLAY_FAILED, "no memory");
+        return fail(p, REPLAY_FAILED, "out of memory");
     const char *broken = sched_check(p->s);
     if (!broken) return REPLAY_SAME;
     fprintf(p->out,
@@ -121,7 +121,7 @@ static enum replay_how make_step(struct replayer *p) {
 
 static enum replay_how end_step(struct replayer *p) {
     if (make_step(p) != REPLAY_SAME) return p->how;
-    if (p->open && p->compared < p->actions.count) return differs(p, "nothing more");
+    if (p->open && p->compared < p->actions.count) return differs(p, "no further action");
     p->open = false;
     return REPLAY_SAME;
 }
@@ -130,8 +130,8 @@ static enum replay_how take_time(struct replayer *p, const char *text) {
     uint64_t before = p->now_ns;
     if (end_step(p) != REPLAY_SAME) return p->how;
     if (notation_read_number(text, UINT64_MAX, &p->now_ns))
-        return replay_damaged(p, "'@%s' is no time", text);
-    if (p->now_ns < before) return replay_damaged(p, "time goes back");
+        return replay_damaged(p, "'@%s' is not a time", text);
+    if (p->now_ns < before) return replay_damaged(p, "the time decreases");
     p->open = true;
     p->made = false;
     p->count = 0;
@@ -143,12 +143,12 @@ static enum replay_how take_event(struct replayer *p, const char *word) {
     if (p->count == p->cap) {
         uint32_t cap = p->cap ? 2 * p->cap : 64;
         struct sched_event *grown = reallocarray(p->events, cap, sizeof(*grown));
-        if (!grown) return fail(p, REPLAY_FAILED, "no memory");
+        if (!grown) return fail(p, REPLAY_FAILED, "out of memory");
         p->events = grown;
         p->cap = cap;
     }
     if (notation_read_event(word, &p->events[p->count]))
-        return replay_damaged(p, "'%.64s' is no event", word);
+        return replay_damaged(p, "'%.64s' is not an event", word);
     p->count++;
     return REPLAY_SAME;
 }
@@ -186,14 +186,16 @@ static enum replay_how take_begin_line(struct replayer *p, const char *line) {
     if (p->begin_bytes) {
         int read = checkpoint_read_line(&p->begin, line, p->begin_bytes);
         if (read == 0) return REPLAY_SAME;
-        if (read == -ENOMEM) return fail(p, REPLAY_FAILED, "no memory");
-        if (read < 0) return replay_damaged(p, "it is no part of the checkpoint");
+        if (read == -ENOMEM) return fail(p, REPLAY_FAILED, "out of memory");
+        if (read < 0) return replay_damaged(p, "the line is not part of the checkpoint");
     } else if (strncmp(line, "checkpoint ", 11) == 0) {
         if (checkpoint_read_head(&p->begin, line, build, &p->begin_hash, &p->begin_bytes) ||
             p->begin_bytes == 0)
-            return replay_damaged(p, "it is no head of a checkpoint");
+            return replay_damaged(p, "the line does not begin a checkpoint");
         if (p->r->any_build || strcmp(build, checkpoint_build()) == 0) return REPLAY_SAME;
-        return fail(p, REPLAY_BUILD, "it was recorded by build %s of the scheduler, this is %s",
+        return fail(p, REPLAY_BUILD,
+                    "the scheduler's build %s made the recording, and this is build %s; replay it "
+                    "with that build",
                     build, checkpoint_build());
     }
     if (begin_sched(p) != REPLAY_SAME) return p->how;
@@ -204,17 +206,18 @@ static enum replay_how take_line(struct replayer *p, const char *line) {
     if (line[0] == '#') return REPLAY_SAME;
     switch (p->part) {
     case REPLAY_HEAD:
-        if (strcmp(line, "salus-events 1") != 0) return replay_damaged(p, "it is no recording");
+        if (strcmp(line, "salus-events 1") != 0)
+            return replay_damaged(p, "the file is not a recording");
         p->part = REPLAY_CONFIG;
         return REPLAY_SAME;
     case REPLAY_CONFIG:
         if (notation_read_config(line, &p->config))
-            return replay_damaged(p, "'%.64s' is no configuration", line);
+            return replay_damaged(p, "'%.64s' is not a configuration", line);
         p->part = REPLAY_BEGIN;
         return REPLAY_SAME;
     case REPLAY_BEGIN: return take_begin_line(p, line);
     case REPLAY_STEPS: return take_step_line(p, line);
-    case REPLAY_OVER: return replay_damaged(p, "something follows its end");
+    case REPLAY_OVER: return replay_damaged(p, "text follows the recording's end");
     }
     return REPLAY_SAME;
 }
@@ -238,14 +241,14 @@ enum replay_how replay_run(struct replay *r, FILE *in, FILE *out) {
     struct replayer *p = calloc(1, sizeof(*p));
     const char *line;
     if (!p) {
-        snprintf(r->why, sizeof(r->why), "no memory");
+        snprintf(r->why, sizeof(r->why), "out of memory");
         return REPLAY_FAILED;
     }
     *p = (struct replayer){.r = r, .in = in, .out = out};
     while (p->how == REPLAY_SAME && (line = next_line(p)))
         take_line(p, line);
     if (p->how == REPLAY_SAME && p->part != REPLAY_OVER)
-        replay_damaged(p, "it is cut off: the line 'end' is missing");
+        replay_damaged(p, "the recording is cut off: the line 'end' is missing");
     enum replay_how how = p->how;
     sched_destroy(p->s);
     checkpoint_finish(&p->begin);

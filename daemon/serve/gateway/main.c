@@ -26,7 +26,7 @@ static const char help[] =
     "Serves the models of FILE, or of " PRESET_FILE ", by the Open Inference\n"
     "Protocol over HTTP. Runs in the foreground until SIGTERM or SIGINT; see salus-serve(8).\n"
     "\n"
-    "  --check            say what is wrong with FILE; exit 2 if anything is\n"
+    "  --check            report the errors in FILE and exit; status 2 if there are any\n"
     "  --help, --version\n";
 
 struct program {
@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
             continue;
         }
         if (kind == ARGS_OPTION || path) {
-            fprintf(stderr, "salus-serve: '%s'? See 'salus-serve --help'\n",
+            fprintf(stderr, "salus-serve: unknown argument '%s'; see 'salus-serve --help'\n",
                     kind == ARGS_OPTION ? args_whole(&a) : a.name);
             return EXIT_USAGE;
         }

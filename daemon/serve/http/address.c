@@ -59,7 +59,7 @@ int address_listen(const char *address, uint16_t *port, char *why, size_t cap) {
     int fd;
 
     if (parse(address, *port, &a, &bytes)) {
-        snprintf(why, cap, "%s: no address of IPv4 or IPv6", address);
+        snprintf(why, cap, "%s is not an IPv4 or IPv6 address", address);
         return -EINVAL;
     }
     fd = open_at(&a, bytes, &step);

@@ -25,13 +25,14 @@ static void check_route(struct exchange *x) {
     if (x->front->stopping || x->conn.surplus) {
         x->why.retry_after_s = 1;
         refusal_say(&x->why, 503,
-                    x->front->stopping ? "the server is stopping"
-                                       : "too many connections: try again later");
+                    x->front->stopping
+                        ? "the server is stopping"
+                        : "the server has as many connections as it allows: try again later");
     } else if (x->route.kind == ROUTE_NONE) {
         refusal_say(&x->why, 404,
-                    "there is nothing at this path: see the Open Inference Protocol, /v2");
+                    "this path is unknown: paths of the Open Inference Protocol begin with /v2");
     } else if (!route_allows(x->route.kind, h->method)) {
-        refusal_say(&x->why, 405, "%.16s is not possible here: %s", h->method,
+        refusal_say(&x->why, 405, "method %.16s is not allowed for this path: use %s", h->method,
                     route_methods(x->route.kind));
     }
 }
@@ -46,13 +47,14 @@ static void check_type(struct exchange *x) {
     const char *type = field(x, HEAD_TYPE), *encoding = field(x, HEAD_ENCODING);
 
     if (encoding && strcasecmp(encoding, "identity") != 0)
-        refusal_say(&x->why, 415, "Content-Encoding %.32s is not supported: send it as it is",
+        refusal_say(&x->why, 415,
+                    "Content-Encoding %.32s is not supported: send the body without encoding",
                     encoding);
     else if (type && !is_type(type, "application/json") &&
              !is_type(type, "application/octet-stream"))
         refusal_say(&x->why, 415,
                     "Content-Type %.64s is not supported: send application/json, or "
-                    "application/octet-stream with binary data behind the JSON",
+                    "application/octet-stream with binary data after the JSON",
                     type);
 }
 
@@ -62,13 +64,14 @@ static void keep_fields(struct exchange *x) {
     size_t bytes = a ? strlen(a) : 0;
 
     if (json && (head_number(json, &x->json_bytes) || x->json_bytes == HEAD_TOO_LONG))
-        refusal_say(&x->why, 400, "Inference-Header-Content-Length is no number of bytes: '%.32s'",
-                    json);
+        refusal_say(&x->why, 400,
+                    "Inference-Header-Content-Length '%.32s' is not a number of bytes", json);
     if (!a) return;
     for (size_t i = 0; i < bytes; i++)
         if (a[i] <= ' ' || a[i] > '~') bytes = 0;
     if (bytes == 0 || bytes > REQUEST_MAX_APPLICATION_BYTES)
-        refusal_say(&x->why, 400, "Salus-Application is 1 to %d characters of ASCII",
+        refusal_say(&x->why, 400,
+                    "Salus-Application must have 1 to %d ASCII characters without blanks",
                     REQUEST_MAX_APPLICATION_BYTES);
     else
         memcpy(x->application, a, bytes + 1);
@@ -80,7 +83,9 @@ static bool is_too_much(struct exchange *x, size_t bytes) {
 
     if (bytes <= f->limits.bodies_bytes - f->bodies_bytes) return false;
     x->why.retry_after_s = 1;
-    refusal_say(&x->why, 503, "too much is being received: try again later");
+    refusal_say(
+        &x->why, 503,
+        "the bodies being received have as many bytes as the server allows: try again later");
     return true;
 }
 
@@ -109,11 +114,11 @@ void intake_count(struct exchange *x) {
 /* Returns true if the body is not read. */
 static bool check_length(struct exchange *x) {
     if (field(x, HEAD_CODING)) {
-        refusal_say(&x->why, 411, "send a Content-Length: bodies in chunks are not supported");
+        refusal_say(&x->why, 411, "bodies in chunks are not supported: send a Content-Length");
         return true;
     }
     if (x->session.head.body_bytes <= x->front->limits.body_bytes) return false;
-    refusal_say(&x->why, 413, "a body of more than %zu bytes: send less at a time",
+    refusal_say(&x->why, 413, "the body has more than %zu bytes: send fewer inputs at a time",
                 x->front->limits.body_bytes);
     return true;
 }
@@ -144,14 +149,16 @@ const struct model *intake_model(struct exchange *x, const char **version) {
     const struct model *m = model_find(models, count, x->route.model);
 
     if (!m) {
-        refusal_say(&x->why, 404, "there is no model \"%.64s\": POST /v2/repository/index says all",
+        refusal_say(&x->why, 404,
+                    "there is no model \"%.64s\": POST /v2/repository/index lists all models",
                     x->route.model);
         return NULL;
     }
     *version = model_version(m, x->route.version);
     if (*version) return m;
-    refusal_say(&x->why, 404, "model \"%.64s\" has no version \"%.64s\": see its metadata", m->name,
-                x->route.version);
+    refusal_say(&x->why, 404,
+                "model \"%.64s\" has no version \"%.64s\": its metadata lists the versions",
+                m->name, x->route.version);
     return NULL;
 }
 

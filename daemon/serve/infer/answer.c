@@ -22,7 +22,8 @@ static int check(const struct request *r, const struct request_output *o, const 
     int err;
 
     if (!t)
-        return refusal_say(why, 500, "model \"%.64s\" gave no output \"%.64s\"", m->name, o->name);
+        return refusal_say(why, 500, "model \"%.64s\" computed no output \"%.64s\"", m->name,
+                           o->name);
     err = model_tensor_fits(model_tensor_find(m->outputs, m->outputs_count, o->name), t, "output",
                             500, why);
     return err ? err : tensor_check(t, "output", 500, why);

@@ -48,7 +48,8 @@ static int take_string(struct scan *s, struct string *out) {
         if (s->at < s->end) s->at++;
     }
     if (s->at == s->end)
-        return refusal_say(s->why, 400, "the JSON ends within a string: is the body cut short?");
+        return refusal_say(s->why, 400,
+                           "the JSON ends within a string: check that the body is complete");
     out->bytes = (size_t)(s->at++ - out->text);
     return 0;
 }
@@ -59,12 +60,13 @@ static bool is(const struct string *k, const char *name) {
 
 static int take_key(struct scan *s, const struct string *k) {
     if (k->escapes)
-        return refusal_say(s->why, 400, "the key \"%.*s\" has escapes: write it without",
+        return refusal_say(s->why, 400,
+                           "the key \"%.*s\" contains escapes: write its characters directly",
                            (int)(k->bytes < 64 ? k->bytes : 64), k->text);
     if (s->depth == 1) {
         s->inputs = is(k, "inputs");
         if (s->inputs && s->inputs_seen)
-            return refusal_say(s->why, 400, "\"inputs\" is there twice: send one");
+            return refusal_say(s->why, 400, "\"inputs\" is given twice: send it once");
         s->inputs_seen |= s->inputs;
     }
     if (s->depth == 3) s->data = is(k, "data");
@@ -77,7 +79,8 @@ static int take_any_string(struct scan *s) {
 
     if (err) return err;
     if (string.nul)
-        return refusal_say(s->why, 400, "a string has \\u0000: only BYTES data may have it");
+        return refusal_say(s->why, 400,
+                           "a string contains \\u0000: only BYTES data may contain it");
     if (!s->key) return 0;
     s->key = false;
     return take_key(s, &string);
@@ -93,9 +96,10 @@ static int copy(struct scan *s, const char *until) {
     size_t bytes = (size_t)(until - s->copied);
 
     if (s->out->rest.len + bytes > CUT_MAX_BYTES)
-        return refusal_say(s->why, 400,
-                           "the JSON has more than %d bytes beside the tensors' data: send less",
-                           CUT_MAX_BYTES);
+        return refusal_say(
+            s->why, 400,
+            "the JSON has more than %d bytes beside the tensors' data: send fewer inputs",
+            CUT_MAX_BYTES);
     return buf_append(&s->out->rest, s->copied, bytes) ? refusal_memory(s->why) : 0;
 }
 
@@ -112,15 +116,16 @@ static int skip_array(struct scan *s) {
             continue;
         }
         if (c == '[' && ++depth > CUT_MAX_NESTING)
-            return refusal_say(s->why, 400, "data of input %u is nested more than %d deep",
-                               s->input, CUT_MAX_NESTING);
+            return refusal_say(s->why, 400,
+                               "the data of input %u is nested more than %d levels deep", s->input,
+                               CUT_MAX_NESTING);
         if (c == ']') depth--;
         s->at++;
     } while (depth && s->at < s->end);
     if (depth)
-        return refusal_say(s->why, 400,
-                           "the JSON ends within the data of input %u: is the body cut short?",
-                           s->input);
+        return refusal_say(
+            s->why, 400,
+            "the JSON ends within the data of input %u: check that the body is complete", s->input);
     return 0;
 }
 
@@ -130,7 +135,7 @@ static int take_data(struct scan *s) {
     int err;
 
     if (span->text)
-        return refusal_say(s->why, 400, "input %u has \"data\" twice: send one", s->input);
+        return refusal_say(s->why, 400, "input %u has \"data\" twice: send it once", s->input);
     err = copy(s, begin);
     if (err) return err;
     err = skip_array(s);
@@ -144,7 +149,8 @@ static int take_data(struct scan *s) {
 
 static int push(struct scan *s, char c) {
     if (s->depth == CUT_MAX_NESTING)
-        return refusal_say(s->why, 400, "the JSON is nested more than %d deep", CUT_MAX_NESTING);
+        return refusal_say(s->why, 400, "the JSON is nested more than %d levels deep",
+                           CUT_MAX_NESTING);
     s->open[s->depth++] = c;
     s->key = c == '{';
     s->at++;
@@ -153,7 +159,7 @@ static int push(struct scan *s, char c) {
 
 static int pop(struct scan *s) {
     if (s->depth == 0)
-        return refusal_say(s->why, 400, "the JSON has more brackets closed than open");
+        return refusal_say(s->why, 400, "the JSON closes a bracket that it did not open");
     s->depth--;
     s->key = false;
     s->at++;
@@ -166,7 +172,7 @@ static int comma(struct scan *s) {
     if (s->depth != 2 || !s->inputs || s->open[1] != '[') return 0;
     s->data = false;
     if (++s->input < CUT_MAX_INPUTS) return 0;
-    return refusal_say(s->why, 400, "more than %d inputs", CUT_MAX_INPUTS);
+    return refusal_say(s->why, 400, "the request has more than %d inputs", CUT_MAX_INPUTS);
 }
 
 static int step(struct scan *s) {
@@ -188,13 +194,15 @@ int cut_json(struct cut *c, const char *text, size_t bytes, struct refusal *why)
     *c = (struct cut){0};
     buf_init(&c->rest);
     if (!text_valid(text, bytes))
-        return refusal_say(why, 400, "the JSON is not UTF-8: send binary data by the extension");
+        return refusal_say(why, 400,
+                           "the JSON is not UTF-8: send such data by the binary tensor extension");
     while (s.at < s.end) {
         err = step(&s);
         if (err) return err;
     }
     if (s.depth)
-        return refusal_say(why, 400, "the JSON ends with brackets open: is the body cut short?");
+        return refusal_say(why, 400,
+                           "the JSON ends with brackets open: check that the body is complete");
     return copy(&s, s.end);
 }
 

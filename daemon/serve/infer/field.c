@@ -17,10 +17,10 @@ int field_check_keys(const cJSON *object, const char *owner, struct refusal *why
 
     for (const cJSON *a = object->child; a; a = a->next) {
         if (++count > MAX_KEYS)
-            return refusal_say(why, 400, "%s: more than %d keys", owner, MAX_KEYS);
+            return refusal_say(why, 400, "%s has more than %d keys", owner, MAX_KEYS);
         for (const cJSON *b = object->child; b != a; b = b->next)
             if (strcmp(a->string, b->string) == 0)
-                return refusal_say(why, 400, "%s: \"%.64s\" is there twice", owner, a->string);
+                return refusal_say(why, 400, "%s: \"%.64s\" is given twice", owner, a->string);
     }
     return 0;
 }
@@ -35,14 +35,14 @@ int field_string(const cJSON *item, const char *owner, const char *key, size_t m
 
     if (!cJSON_IsString(item))
         return refusal_say(why, 400, "%s: \"%s\" is %s", owner, key,
-                           item ? "no string" : "missing");
+                           item ? "not a string" : "missing");
     bytes = strlen(item->valuestring);
     if (bytes == 0 || bytes > max)
-        return refusal_say(why, 400, "%s: \"%s\" has %zu bytes: 1 to %zu are possible", owner, key,
+        return refusal_say(why, 400, "%s: \"%s\" has %zu bytes: it must have 1 to %zu", owner, key,
                            bytes, max);
     for (size_t i = 0; i < bytes; i++)
         if ((unsigned char)item->valuestring[i] < ' ' || item->valuestring[i] == 0x7f)
-            return refusal_say(why, 400, "%s: \"%s\" has a control character", owner, key);
+            return refusal_say(why, 400, "%s: \"%s\" contains a control character", owner, key);
     *out = item->valuestring;
     return 0;
 }
@@ -60,7 +60,7 @@ int field_count(const cJSON *item, const char *owner, const char *key, uint64_t 
     double d = cJSON_IsNumber(item) ? item->valuedouble : -1;
 
     if (!(d >= 0 && d <= MAX_EXACT) || d != (double)(uint64_t)d)
-        return refusal_say(why, 400, "%s: \"%s\" is no whole number from 0 on", owner, key);
+        return refusal_say(why, 400, "%s: \"%s\" is not a whole number of 0 or more", owner, key);
     *out = (uint64_t)d;
     return 0;
 }
@@ -72,7 +72,8 @@ int field_parameters(const cJSON *object, const char *owner, const cJSON **out,
 
     *out = p;
     if (!p) return 0;
-    if (!cJSON_IsObject(p)) return refusal_say(why, 400, "%s: \"parameters\" is no object", owner);
+    if (!cJSON_IsObject(p))
+        return refusal_say(why, 400, "%s: \"parameters\" is not an object", owner);
     err = field_check_keys(p, owner, why);
     if (err) return err;
     for (size_t i = 0; i < sizeof(unsupported) / sizeof(unsupported[0]); i++)

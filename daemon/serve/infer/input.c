@@ -21,8 +21,8 @@ static int take_type(struct tensor *t, const cJSON *item, const char *owner, str
     t->type = datatype_find(text);
     if (t->type < DATATYPE_COUNT) return 0;
     return refusal_say(why, 400,
-                       "%s: there is no datatype \"%.64s\": BOOL, UINT8 to UINT64, INT8 to INT64, "
-                       "FP16, FP32, FP64, BF16 and BYTES are known",
+                       "%s: there is no datatype \"%.64s\": use BOOL, UINT8 to UINT64, INT8 to "
+                       "INT64, FP16, FP32, FP64, BF16 or BYTES",
                        owner, text);
 }
 
@@ -31,16 +31,16 @@ static int take_shape(struct tensor *t, const cJSON *item, const char *owner, st
     uint64_t n;
     int err;
 
-    if (!cJSON_IsArray(shape)) return refusal_say(why, 400, "%s: \"shape\" is no array", owner);
+    if (!cJSON_IsArray(shape)) return refusal_say(why, 400, "%s: \"shape\" is not an array", owner);
     for (const cJSON *d = shape->child; d; d = d->next) {
         if (t->rank == TENSOR_MAX_RANK)
-            return refusal_say(why, 400, "%s: more than %d dimensions", owner, TENSOR_MAX_RANK);
+            return refusal_say(why, 400, "%s has more than %d dimensions", owner, TENSOR_MAX_RANK);
         err = field_count(d, owner, "shape", &n, why);
         if (err) return err;
         t->shape[t->rank++] = (int64_t)n;
     }
     if (tensor_count(t) == 0) return 0;
-    return refusal_say(why, 400, "%s: its shape has more than %" PRIu64 " elements", owner,
+    return refusal_say(why, 400, "%s has a shape of more than %" PRIu64 " elements", owner,
                        (uint64_t)TENSOR_MAX_ELEMENTS);
 }
 
@@ -50,8 +50,8 @@ static int take_binary(struct tensor *t, uint64_t bytes, const char *owner, stru
     if (bytes > rest->bytes)
         return refusal_say(why, 400,
                            "%s: binary_data_size is %" PRIu64
-                           ", but %zu bytes are left of the body: is it cut short, or "
-                           "Inference-Header-Content-Length wrong?",
+                           ", but %zu bytes of the body are left: check that the body is complete "
+                           "and Inference-Header-Content-Length is right",
                            owner, bytes, rest->bytes);
     t->data = rest->at;
     t->bytes = bytes;
@@ -81,11 +81,12 @@ static int take_data(struct tensor *t, const cJSON *item, const char *owner,
     if (!size) {
         if (data->text) return take_json(t, data, own, why);
         return refusal_say(
-            why, 400, "%s has no data: an array \"data\", or the parameter \"binary_data_size\"",
-            owner);
+            why, 400,
+            "%s has no data: send an array \"data\", or the parameter \"binary_data_size\"", owner);
     }
     if (field_get(item, "data"))
-        return refusal_say(why, 400, "%s has data twice: in the JSON and as binary data", owner);
+        return refusal_say(
+            why, 400, "%s has data twice, in the JSON and as binary data: send one of them", owner);
     err = field_count(size, owner, "binary_data_size", &bytes, why);
     return err ? err : take_binary(t, bytes, owner, rest, why);
 }
@@ -114,7 +115,7 @@ int input_parse(struct tensor *t, const cJSON *item, uint32_t index, const struc
 
     *t = (struct tensor){0};
     number_owner(owner, index);
-    if (!cJSON_IsObject(item)) return refusal_say(why, 400, "%s is no object", owner);
+    if (!cJSON_IsObject(item)) return refusal_say(why, 400, "%s is not an object", owner);
     err = field_check_keys(item, owner, why);
     if (!err)
         err = field_string(field_get(item, "name"), owner, "name", TENSOR_MAX_NAME_BYTES, &t->name,

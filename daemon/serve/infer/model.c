@@ -46,7 +46,7 @@ static int refuse_shape(const struct model_tensor *m, const struct tensor *t, co
     buf_init(&should);
     tensor_write_shape(&is, t->shape, t->rank);
     tensor_write_shape(&should, m->shape, m->rank);
-    refusal_say(why, status, "%s \"%.64s\" has shape %.100s, and should have %.100s%s", what,
+    refusal_say(why, status, "%s \"%.64s\" has shape %.100s, and must have shape %.100s%s", what,
                 t->name, buf_str(&is), buf_str(&should),
                 strchr(buf_str(&should), '-') ? " (-1: any)" : "");
     buf_finish(&is);
@@ -57,8 +57,8 @@ static int refuse_shape(const struct model_tensor *m, const struct tensor *t, co
 int model_tensor_fits(const struct model_tensor *m, const struct tensor *t, const char *what,
                       int status, struct refusal *why) {
     if (m->type != t->type)
-        return refusal_say(why, status, "%s \"%.64s\" is %s, and should be %s", what, t->name,
-                           datatype_name(t->type), datatype_name(m->type));
+        return refusal_say(why, status, "%s \"%.64s\" has datatype %s, and must have %s", what,
+                           t->name, datatype_name(t->type), datatype_name(m->type));
     return shape_fits(m, t) ? 0 : refuse_shape(m, t, what, status, why);
 }
 

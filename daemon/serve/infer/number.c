@@ -45,8 +45,8 @@ static bool is_number(const char *s) {
 static const char *why_none(const char *s) {
     s += *s == '-';
     if (strcmp(s, "NaN") == 0 || strcmp(s, "Infinity") == 0 || strcmp(s, "null") == 0)
-        return "is nothing that JSON has among numbers: send the tensor as binary data";
-    return "is no number";
+        return "is a number that JSON cannot represent: send the tensor as binary data";
+    return "is not a number";
 }
 
 static const char *read_integer(const char *s, enum datatype type, void *out) {
@@ -56,7 +56,7 @@ static const char *read_integer(const char *s, enum datatype type, void *out) {
     uint64_t most = UINT64_MAX >> (64 - 8 * bytes), n;
 
     if (!behind) return why_none(s);
-    if (*behind) return is_number(s) ? "is no integer" : why_none(s);
+    if (*behind) return is_number(s) ? "is not an integer" : why_none(s);
     errno = 0;
     n = strtoull(s + negative, NULL, 10);
     if (errno == ERANGE) return BEYOND;

@@ -26,15 +26,15 @@ static int parse_tree(struct request *r, const struct buf *text, struct refusal 
     const char *begin = (const char *)text->data, *end, *stop = NULL;
 
     if (text->len == 0)
-        return refusal_say(why, 400, "there is no JSON: send an inference request as the body");
+        return refusal_say(why, 400, "the body has no JSON: send an inference request");
     end = begin + text->len;
     r->tree = cJSON_ParseWithLengthOpts(begin, text->len, &stop, 0);
     if (!r->tree || !only_space(stop, end)) {
         if (!stop || stop > end) stop = end;
-        return refusal_say(why, 400, "not JSON, from here on: '%.*s'",
+        return refusal_say(why, 400, "the body is not valid JSON from here on: '%.*s'",
                            (int)(end - stop < 40 ? end - stop : 40), stop);
     }
-    if (!cJSON_IsObject(r->tree)) return refusal_say(why, 400, "the JSON is no object");
+    if (!cJSON_IsObject(r->tree)) return refusal_say(why, 400, "the JSON is not an object");
     return field_check_keys(r->tree, OWNER, why);
 }
 
@@ -45,8 +45,8 @@ static int take_deadline(struct request *r, const cJSON *item, struct refusal *w
 
     if (!(ms > 0 && ms <= REQUEST_MAX_DEADLINE_MS))
         return refusal_say(why, 400,
-                           "deadline_ms is no number of milliseconds above 0 and up to a day: it "
-                           "counts from the request's arrival");
+                           "deadline_ms is not a number of milliseconds above 0 and up to a day, "
+                           "counted from the request's arrival");
     r->deadline_ns = (uint64_t)(ms * 1e6);
     if (r->deadline_ns == 0) r->deadline_ns = 1;
     return 0;
@@ -78,7 +78,7 @@ static int take_output(struct request *r, const cJSON *item, struct refusal *why
     const cJSON *parameters, *binary;
     int err;
 
-    if (!cJSON_IsObject(item)) return refusal_say(why, 400, "an output is no object");
+    if (!cJSON_IsObject(item)) return refusal_say(why, 400, "an output is not an object");
     err = field_check_keys(item, "an output", why);
     if (!err)
         err = field_string(field_get(item, "name"), "an output", "name", TENSOR_MAX_NAME_BYTES,
@@ -87,7 +87,7 @@ static int take_output(struct request *r, const cJSON *item, struct refusal *why
     if (err) return err;
     for (uint32_t i = 0; i < r->outputs_count; i++)
         if (strcmp(r->outputs[i].name, o->name) == 0)
-            return refusal_say(why, 400, "output \"%.64s\" is asked for twice", o->name);
+            return refusal_say(why, 400, "output \"%.64s\" is requested twice", o->name);
     o->binary = r->binary_output;
     r->outputs_count++;
     binary = parameters ? field_get(parameters, "binary_data") : NULL;
@@ -99,9 +99,9 @@ static int take_outputs(struct request *r, struct refusal *why) {
     int count = list ? cJSON_GetArraySize(list) : 0, err = 0;
 
     if (!list) return 0;
-    if (!cJSON_IsArray(list)) return refusal_say(why, 400, "\"outputs\" is no array");
+    if (!cJSON_IsArray(list)) return refusal_say(why, 400, "\"outputs\" is not an array");
     if (count > REQUEST_MAX_OUTPUTS)
-        return refusal_say(why, 400, "more than %d outputs", REQUEST_MAX_OUTPUTS);
+        return refusal_say(why, 400, "the request has more than %d outputs", REQUEST_MAX_OUTPUTS);
     r->outputs = calloc((size_t)count + 1, sizeof(*r->outputs));
     if (!r->outputs) return refusal_memory(why);
     for (const cJSON *item = list->child; item && !err; item = item->next)
@@ -114,7 +114,7 @@ static int take_outputs(struct request *r, struct refusal *why) {
 static int same_name(const struct request *r, const char *name, struct refusal *why) {
     for (uint32_t i = 0; i < r->inputs_count; i++)
         if (strcmp(r->inputs[i].name, name) == 0)
-            return refusal_say(why, 400, "input \"%.64s\" is there twice", name);
+            return refusal_say(why, 400, "input \"%.64s\" is given twice", name);
     return 0;
 }
 
@@ -123,8 +123,10 @@ static int take_inputs(struct request *r, const struct cut *cut, struct input_re
     const cJSON *list = field_get(r->tree, "inputs"), *item;
     int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
 
-    if (count == 0) return refusal_say(why, 400, "\"inputs\" is no array of at least one input");
-    if (count > CUT_MAX_INPUTS) return refusal_say(why, 400, "more than %d inputs", CUT_MAX_INPUTS);
+    if (count == 0)
+        return refusal_say(why, 400, "\"inputs\" is not an array of at least one input");
+    if (count > CUT_MAX_INPUTS)
+        return refusal_say(why, 400, "the request has more than %d inputs", CUT_MAX_INPUTS);
     r->inputs = calloc((size_t)count, sizeof(*r->inputs));
     r->own = calloc((size_t)count, sizeof(*r->own));
     if (!r->inputs || !r->own) return refusal_memory(why);
@@ -141,8 +143,8 @@ static int take_inputs(struct request *r, const struct cut *cut, struct input_re
     }
     if (rest->bytes == 0) return 0;
     return refusal_say(why, 400,
-                       "%zu bytes are left of the body behind the inputs' binary data: sizes and "
-                       "body must agree",
+                       "the body has %zu bytes after the inputs' binary data: correct their "
+                       "binary_data_size, or the body",
                        rest->bytes);
 }
 

@@ -21,8 +21,7 @@ static int bind_inputs(const struct request *r, const struct model *m, struct re
     }
     if (r->inputs_count == m->inputs_count) return 0;
     return refusal_say(why, 400,
-                       "%u inputs are there, but model \"%.64s\" needs %u: see its "
-                       "metadata",
+                       "the request has %u inputs, but model \"%.64s\" needs %u: see its metadata",
                        r->inputs_count, m->name, m->inputs_count);
 }
 

@@ -47,16 +47,16 @@ static int check_elements(const struct tensor *t, const char *what, int status,
 
     for (uint64_t i = 0; i < t->elements; i++) {
         if (t->bytes - at < 4 || t->bytes - at - 4 < length_at(t, at))
-            return refusal_say(why, status,
-                               "%s \"%.64s\": element %" PRIu64 " of %" PRIu64
-                               " goes beyond its %" PRIu64
-                               " bytes: each is its length in 4 bytes, and then its content",
-                               what, t->name, i, t->elements, t->bytes);
+            return refusal_say(
+                why, status,
+                "%s \"%.64s\": element %" PRIu64 " of %" PRIu64 " exceeds its %" PRIu64
+                " bytes: send each element as its length in 4 bytes, then its content",
+                what, t->name, i, t->elements, t->bytes);
         at += 4 + (uint64_t)length_at(t, at);
     }
     if (at == t->bytes) return 0;
     return refusal_say(why, status,
-                       "%s \"%.64s\": %" PRIu64 " bytes are left behind its %" PRIu64
+                       "%s \"%.64s\": %" PRIu64 " bytes follow its %" PRIu64
                        " elements: shape and data must agree",
                        what, t->name, t->bytes - at, t->elements);
 }
@@ -67,7 +67,7 @@ static int check_bools(const struct tensor *t, const char *what, int status, str
     for (uint64_t i = 0; i < t->bytes; i++)
         if (p[i] > 1)
             return refusal_say(why, status,
-                               "%s \"%.64s\": byte %" PRIu64 " is %u: a BOOL is 0 or 1", what,
+                               "%s \"%.64s\": byte %" PRIu64 " is %u: a BOOL must be 0 or 1", what,
                                t->name, i, p[i]);
     return 0;
 }

@@ -84,7 +84,7 @@ static int read_element(struct reader *r) {
                            " elements of its shape: shape and data must agree",
                            r->t->name, r->t->elements);
     if (string != bytes || *r->at == '{')
-        return refuse_here(r, bytes ? "is no string" : "is no number");
+        return refuse_here(r, bytes ? "is not a string" : "is not a number");
     err = string ? read_string(r) : read_number(r);
     r->count++;
     r->state = STATE_AFTER;
@@ -94,7 +94,7 @@ static int read_element(struct reader *r) {
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 static int open_array(struct reader *r) {
-    if (r->state == STATE_AFTER) return refuse_here(r, "comes without a comma");
+    if (r->state == STATE_AFTER) return refuse_here(r, "is not preceded by a comma");
     if (++r->depth > TENSOR_MAX_RANK) return refuse_here(r, "is nested too deep");
     r->state = STATE_FIRST;
     r->at++;
@@ -102,7 +102,7 @@ static int open_array(struct reader *r) {
 }
 
 static int close_array(struct reader *r) {
-    if (r->state == STATE_VALUE) return refuse_here(r, "stands where a value should");
+    if (r->state == STATE_VALUE) return refuse_here(r, "is where a value should be");
     r->depth--;
     r->state = STATE_AFTER;
     r->at++;
@@ -118,12 +118,12 @@ static int step(struct reader *r) {
     case '[': return open_array(r);
     case ']': return close_array(r);
     case ',':
-        if (r->state != STATE_AFTER) return refuse_here(r, "stands where a value should");
+        if (r->state != STATE_AFTER) return refuse_here(r, "is where a value should be");
         r->state = STATE_VALUE;
         r->at++;
         return 0;
     default:
-        if (r->state == STATE_AFTER) return refuse_here(r, "comes without a comma");
+        if (r->state == STATE_AFTER) return refuse_here(r, "is not preceded by a comma");
         return read_element(r);
     }
 }
@@ -135,15 +135,15 @@ int values_read(const struct tensor *t, const char *text, size_t bytes, struct b
     uint64_t most = bytes / 2 + 1, expected = t->elements < most ? t->elements : most;
 
     if (t->type == DATATYPE_BF16)
-        return refusal_say(why, 400, "input \"%.64s\": BF16 has no form in JSON: send binary data",
+        return refusal_say(why, 400, "input \"%.64s\": JSON has no form for BF16: send binary data",
                            t->name);
-    if (bytes == 0 || *text != '[') return refuse_here(&r, "is no array");
+    if (bytes == 0 || *text != '[') return refuse_here(&r, "is not an array");
     if (buf_reserve(out, expected * datatype_bytes(t->type) + 1)) return refusal_memory(why);
     do {
         int err = r.at < r.end ? step(&r) : refuse_here(&r, "the array does not end");
         if (err) return err;
     } while (r.depth);
-    if (r.at < r.end) return refuse_here(&r, "stands behind the array");
+    if (r.at < r.end) return refuse_here(&r, "follows the array");
     if (r.count == t->elements) return 0;
     return refusal_say(why, 400,
                        "input \"%.64s\": %" PRIu64 " elements of data, but its shape has %" PRIu64
@@ -162,7 +162,7 @@ static int write_strings(struct buf *json, const struct tensor *t, struct refusa
         if (!text_valid(content, bytes))
             return refusal_say(why, 400,
                                "output \"%.64s\", element %" PRIu64
-                               ": not UTF-8, which JSON must be: ask for binary data",
+                               ": the value is not UTF-8, as JSON requires: request binary data",
                                t->name, i);
         if (i) buf_append(json, ",", 1);
         text_write(json, content, bytes);
@@ -177,10 +177,11 @@ static int write_numbers(struct buf *json, const struct tensor *t, struct refusa
     for (uint64_t i = 0; i < t->elements; i++) {
         if (i) buf_append(json, ",", 1);
         if (number_write(json, t->type, p + i * each) == -EDOM)
-            return refusal_say(why, 400,
-                               "output \"%.64s\", element %" PRIu64
-                               ": not finite, which no number of JSON is: ask for binary data",
-                               t->name, i);
+            return refusal_say(
+                why, 400,
+                "output \"%.64s\", element %" PRIu64
+                ": the value is not finite, and JSON has no number for it: request binary data",
+                t->name, i);
     }
     return 0;
 }
@@ -190,7 +191,7 @@ int values_write(struct buf *json, const struct tensor *t, struct refusal *why) 
 
     if (t->type == DATATYPE_BF16)
         return refusal_say(
-            why, 400, "output \"%.64s\": BF16 has no form in JSON: ask for binary data", t->name);
+            why, 400, "output \"%.64s\": JSON has no form for BF16: request binary data", t->name);
     buf_append(json, "[", 1);
     err = t->type == DATATYPE_BYTES ? write_strings(json, t, why) : write_numbers(json, t, why);
     buf_append(json, "]", 1);

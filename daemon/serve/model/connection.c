@@ -66,7 +66,7 @@ static int send_word(struct salus_serve *s, struct serve_wire_msg *m) {
     int err = serve_message_send(s->fd, m);
 
     if (!err) return 0;
-    return connection_say(s, "salus-serve cannot be told anything any more: %s", strerror(-err));
+    return connection_say(s, "cannot send to salus-serve: %s", strerror(-err));
 }
 
 /* Returns 1 for a message, 0 at the end of the stream, or -1. */
@@ -76,9 +76,10 @@ static int receive(struct salus_serve *s, int *fd) {
     switch (serve_message_receive(s->fd, s->msg, fd, &why)) {
     case SERVE_MESSAGE_SOUND: return 1;
     case SERVE_MESSAGE_END: return 0;
-    case SERVE_MESSAGE_NOTHING: return connection_say(s, "nothing comes from salus-serve");
+    case SERVE_MESSAGE_NOTHING: return connection_say(s, "salus-serve sent no message");
     case SERVE_MESSAGE_SCARCE:
-        return connection_say(s, "a batch is lost: this program has no descriptor left for it");
+        return connection_say(s, "a batch is lost because this program has too many open files: "
+                                 "close some, or raise 'ulimit -n'");
     case SERVE_MESSAGE_BAD: break;
     }
     return connection_say(s, "salus-serve sent %s (this library is of version %d)", why,
@@ -96,19 +97,18 @@ static int find_socket(struct salus_serve *s) {
 
     if (!text)
         return connection_say(s, SERVE_WIRE_ENVIRONMENT
-                              " is not set: this is the program of a model, which salus-serve "
-                              "starts with a socket; name it in salus-serve's configuration "
-                              "instead of running it by itself");
+                              " is not set: only salus-serve can start a model's program; name the "
+                              "program in the configuration of salus-serve");
     errno = 0;
     fd = strtol(text, &rest, 10);
     if (errno || *rest || rest == text || fd < 0 || fd > INT32_MAX)
-        return connection_say(s, SERVE_WIRE_ENVIRONMENT "=%.64s is no number of a descriptor",
+        return connection_say(s, SERVE_WIRE_ENVIRONMENT "=%.64s is not the number of a descriptor",
                               text);
     if (getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 || type != SOCK_SEQPACKET)
         return connection_say(s,
                               SERVE_WIRE_ENVIRONMENT
-                              "=%ld is no socket of salus-serve's: was it closed, or is this a "
-                              "child of the program that salus-serve started?",
+                              "=%ld is not a socket of salus-serve: the program closed it, or this "
+                              "is a child of the program that salus-serve started",
                               fd);
     s->fd = (int)fd;
     fcntl(s->fd, F_SETFD, FD_CLOEXEC);
@@ -122,9 +122,9 @@ static int greet(struct salus_serve *s) {
     if (!got) got = receive(s, &fd);
     fdutil_close(&fd);
     if (got == 1 && s->msg->m.kind == SERVE_WIRE_HELLO) return 0;
-    if (got == 0) connection_say(s, "salus-serve hung up before it said anything");
+    if (got == 0) connection_say(s, "salus-serve closed the connection before its first message");
     if (got == 1)
-        connection_say(s, "salus-serve began with message %u, not with HELLO", s->msg->m.kind);
+        connection_say(s, "salus-serve sent message %u first, instead of HELLO", s->msg->m.kind);
     return end(s);
 }
 
@@ -158,14 +158,17 @@ static int take(struct salus_serve *s, int fd) {
     struct serve_memory_why why;
     int err;
 
-    if (!m->number) return connection_say(s, "a batch came without a number");
+    if (!m->number) return connection_say(s, "salus-serve sent a batch without a number");
     err = serve_message_open(&s->in, s->msg, fd, true, &why);
     if (!err && s->in.requests != m->requests) {
         serve_memory_finish(&s->in);
-        return connection_say(s, "batch %" PRIu64 " is of %u requests, and its memory of others",
-                              m->number, m->requests);
+        return connection_say(
+            s, "batch %" PRIu64 " has %u requests, but its memory has another number of them",
+            m->number, m->requests);
     }
-    if (err) return connection_say(s, "the memory of batch %" PRIu64 ": %s", m->number, why.text);
+    if (err)
+        return connection_say(s, "cannot use the memory of batch %" PRIu64 ": %s", m->number,
+                              why.text);
     s->number = m->number;
     s->requests = m->requests;
     if (salus_iteration) salus_iteration();
@@ -186,7 +189,7 @@ int salus_serve_next(struct salus_serve *s) {
     else if (got == 1 && s->msg->m.kind == SERVE_WIRE_STOP)
         got = 0;
     else if (got == 1)
-        got = connection_say(s, "salus-serve sent message %u, which is no batch", s->msg->m.kind);
+        got = connection_say(s, "salus-serve sent message %u instead of a batch", s->msg->m.kind);
     fdutil_close(&fd);
     s->over = got == 0;
     return got < 0 ? end(s) : got;

@@ -50,8 +50,8 @@ int64_t salus_serve_rows(struct salus_serve *s, int request) {
         if (!first) first = t;
         if (t->rank == 0 || t->shape[0] != first->shape[0])
             return connection_say(s,
-                                  "the inputs of request %d do not agree in their first "
-                                  "dimension: answer each request by itself",
+                                  "the inputs of request %d have different first dimensions: "
+                                  "answer each request by itself",
                                   request);
     }
     return first ? first->shape[0] : connection_say(s, "request %d has no inputs", request);
@@ -71,17 +71,20 @@ static int sum(struct salus_serve *s, const struct serve_memory_group *g,
 
     show(t, out);
     if (g->count != s->requests)
-        return connection_say(s, "%u of %u requests have an input \"%.64s\": take it by request",
-                              g->count, s->requests, t->name);
+        return connection_say(
+            s, "only %u of %u requests have an input \"%.64s\": read it request by request",
+            g->count, s->requests, t->name);
     for (uint32_t i = 0; i < g->count; i++) {
         if (!is_alike(t, &t[i]))
             return connection_say(s,
-                                  "input \"%.64s\" of request %u differs from that of request 0 "
-                                  "in more than the first dimension: take it by request",
+                                  "input \"%.64s\" of request %u differs from that of request 0 in "
+                                  "more than the first dimension: read it request by request",
                                   t->name, i);
         if (i > 0 && (__builtin_add_overflow(out->shape[0], t[i].shape[0], &out->shape[0]) ||
                       __builtin_add_overflow(out->bytes, t[i].bytes, &out->bytes)))
-            return connection_say(s, "input \"%.64s\" is too large to be joined", t->name);
+            return connection_say(
+                s, "input \"%.64s\" is too large to be joined: read it request by request",
+                t->name);
     }
     return 0;
 }
@@ -117,7 +120,7 @@ int salus_serve_joined(struct salus_serve *s, const char *name, struct salus_ser
     if (is_one_array(t, g->count)) return 0;
     joined = &s->joined[g - s->in.groups];
     if (!*joined) *joined = copy(t, g->count, tensor->bytes);
-    if (!*joined) return connection_say(s, "out of memory: input \"%.64s\" joined", name);
+    if (!*joined) return connection_say(s, "out of memory while joining input \"%.64s\"", name);
     tensor->data = *joined;
     return 0;
 }

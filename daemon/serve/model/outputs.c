@@ -23,15 +23,17 @@ static int describe(struct salus_serve *s, struct serve_memory_tensor *t, const 
         return connection_say(s, "output \"%.64s\": there is no datatype \"%.32s\"", name,
                               datatype);
     if (rank < 0 || rank > SALUS_SERVE_MAX_RANK)
-        return connection_say(s, "output \"%.64s\" has %d dimensions; %d is the most", name, rank,
-                              SALUS_SERVE_MAX_RANK);
+        return connection_say(s, "output \"%.64s\" has %d dimensions, and at most %d are possible",
+                              name, rank, SALUS_SERVE_MAX_RANK);
     t->rank = (uint32_t)rank;
     bytes = datatype_bytes(t->type);
     for (int i = 0; i < rank; i++) {
         t->shape[i] = shape[i];
         if (shape[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes))
-            return connection_say(s, "output \"%.64s\": dimension %d is %" PRId64, name, i,
-                                  shape[i]);
+            return connection_say(s,
+                                  "output \"%.64s\": dimension %d cannot be %" PRId64
+                                  ": it is negative, or the output too large",
+                                  name, i, shape[i]);
     }
     t->bytes = t->bytes ? t->bytes : bytes;
     return 0;
@@ -57,7 +59,8 @@ static void *keep(struct salus_serve *s, struct serve_memory_tensor *t, const ch
     if (!t->name || make_room(s) ||
         posix_memalign(&data, SERVE_WIRE_ALIGN, t->bytes ? t->bytes : 1)) {
         free((void *)t->name);
-        connection_say(s, "out of memory: output \"%.64s\" of %" PRIu64 " bytes", name, t->bytes);
+        connection_say(s, "out of memory for output \"%.64s\" of %" PRIu64 " bytes", name,
+                       t->bytes);
         return NULL;
     }
     memset(data, 0, t->bytes);
@@ -80,17 +83,19 @@ static int check_rows(struct salus_serve *s, const char *name, int rank, const i
     int64_t rows = 0, of;
 
     if (rank < 1)
-        return connection_say(s, "output \"%.64s\" has no first dimension to be divided by", name);
+        return connection_say(s,
+                              "output \"%.64s\" has no first dimension, by which it could be "
+                              "divided among the requests",
+                              name);
     for (uint32_t i = 0; i < s->requests; i++) {
         of = salus_serve_rows(s, (int)i);
         if (of < 0) return -1;
         rows += of;
     }
     if (rows == shape[0]) return 0;
-    return connection_say(s,
-                          "output \"%.64s\" has %" PRId64 " rows, and the batch's inputs have "
-                          "%" PRId64,
-                          name, shape[0], rows);
+    return connection_say(
+        s, "output \"%.64s\" has %" PRId64 " rows, but the batch's inputs have %" PRId64, name,
+        shape[0], rows);
 }
 
 int salus_serve_answer(struct salus_serve *s, const char *name, const char *datatype, int rank,
@@ -127,7 +132,9 @@ int salus_serve_done(struct salus_serve *s) {
     m.device_ticks = meter_ticks(s->device_ns);
     m.requests = s->requests;
     err = serve_message_send_memory(s->fd, &m, s->out, s->out_count, &why);
-    if (err) return connection_say(s, "the answer to batch %" PRIu64 ": %s", s->number, why.text);
+    if (err)
+        return connection_say(s, "cannot make the answer to batch %" PRIu64 ": %s", s->number,
+                              why.text);
     connection_forget(s);
     return 0;
 }

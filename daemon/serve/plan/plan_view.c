@@ -45,13 +45,13 @@ static const char *check_crew(const struct plan_state *st, uint32_t *sent) {
         here += w->here;
         idle += w->here && !w->count;
         *sent += w->count;
-        if (w->count && !w->here) return "a worker that is gone has a batch";
+        if (w->count && !w->here) return "a worker that has ended has a batch";
         for (uint32_t k = 0; k < w->count; k++)
             if (plan_state_request(st, w->places[k])->where < ROSTER_SENT)
                 return "a batch has a request that was not sent";
     }
     bool counted = here == st->crew.here && idle == st->crew.idle;
-    return counted ? NULL : "workers are miscounted";
+    return counted ? NULL : "the number of workers is wrong";
 }
 
 const char *plan_check(const struct plan *p) {
@@ -61,7 +61,8 @@ const char *plan_check(const struct plan *p) {
         pending += plan_state_request(st, i)->where == ROSTER_PENDING;
         used += plan_state_request(st, i)->where != ROSTER_FREE;
     }
-    if (pending != st->roster.pending || used != st->roster.used) return "requests are miscounted";
+    if (pending != st->roster.pending || used != st->roster.used)
+        return "the number of requests is wrong";
     const char *broken = check_crew(st, &sent);
     if (broken) return broken;
     if (sent + pending != used) return "a request is neither pending nor in a batch";

@@ -151,7 +151,7 @@ static void take_result(struct model_worker *w, int fd) {
     int err = result_create(&r, w->in, fd, w->requests, &why);
 
     if (err == -EINVAL)
-        fall(w, "its answer is not sound: %s", why.text);
+        fall(w, "the worker sent an invalid answer: %s", why.text);
     else if (err)
         w->ops->failed(w->ctx, w, take_batch(w), why.text);
     else
@@ -170,16 +170,19 @@ static void take_message(struct model_worker *w, int fd) {
     else if (m->kind == SERVE_WIRE_FAILED && of_batch)
         w->ops->failed(w->ctx, w, take_batch(w), m->text);
     else
-        fall(w, "it sent message %u of batch %" PRIu64 " and %u requests, where none was due",
+        fall(w,
+             "the worker sent message %u of batch %" PRIu64
+             " and %u requests, and none was expected",
              m->kind, m->number, m->requests);
 }
 
 /* We have no descriptor left for the answer; nothing else is wrong with the batch. */
 static void take_scarce(struct model_worker *w) {
     if (w->state == BUSY)
-        w->ops->failed(w->ctx, w, take_batch(w), "salus-serve has no descriptors left");
+        w->ops->failed(w->ctx, w, take_batch(w),
+                       "salus-serve has too many open files: raise 'ulimit -n'");
     else
-        fall(w, "it sent a descriptor that nobody asked for");
+        fall(w, "the worker sent an unexpected descriptor");
 }
 
 static enum serve_message_got take_one(struct model_worker *w) {
@@ -195,7 +198,7 @@ static enum serve_message_got take_one(struct model_worker *w) {
         fdutil_close(&fd);
         break;
     case SERVE_MESSAGE_SCARCE: take_scarce(w); break;
-    case SERVE_MESSAGE_BAD: fall(w, "it sent %s", why); break;
+    case SERVE_MESSAGE_BAD: fall(w, "the worker sent %s", why); break;
     case SERVE_MESSAGE_NOTHING:
     case SERVE_MESSAGE_END: break;
     }
@@ -235,9 +238,9 @@ static void on_reaped(uv_process_t *process, int64_t status, int signal) {
     for (int i = 0; i < LAST_MESSAGES && take_another(w); i++) {
     }
     if (signal)
-        fall(w, "it was ended by signal %d (%s)", signal, strsignal(signal));
+        fall(w, "the worker was ended by signal %d (%s)", signal, strsignal(signal));
     else
-        fall(w, "it ended with status %" PRId64, status);
+        fall(w, "the worker ended with status %" PRId64, status);
     process_signal(w->pid, SIGKILL); /* kills child processes left running */
     w->pid = 0;
     if (w->lines.fd >= 0) lines_close(&w->lines, on_closed, w);
@@ -283,7 +286,7 @@ static void begin(struct model_worker *w) {
     wait_for(w, w->config.hello_ns);
     if (!err) err = hear(w, words);
     if (!err) return;
-    fall(w, "it cannot be started: %s", strerror(-err));
+    fall(w, "the worker cannot be started: %s", strerror(-err));
     if (w->pid) return; /* cleanup follows when it is reaped */
     if (open)
         uv_close((uv_handle_t *)&w->process, on_closed);
@@ -295,7 +298,7 @@ static void begin(struct model_worker *w) {
 
 static void end_harder(struct model_worker *w) {
     if (w->terminated) {
-        fall(w, "it did not end when it was told to");
+        fall(w, "the worker did not end after SIGTERM");
         return;
     }
     w->terminated = true;
@@ -320,15 +323,15 @@ static void on_timer(uv_timer_t *timer) {
     else if (w->stopping)
         end_harder(w);
     else if (w->hung_up)
-        fall(w, "it hung up");
+        fall(w, "the worker closed the connection");
     else if (is_heard(w))
         return;
     else if (w->state == STARTING)
-        fall(w, "it was not ready within %" PRIu64 " ms", w->config.hello_ns / NS_PER_MS);
+        fall(w, "the worker was not ready within %" PRIu64 " ms", w->config.hello_ns / NS_PER_MS);
     else if (w->state == BUSY)
-        fall(w, "its batch took longer than %" PRIu64 " ms", w->limit_ns / NS_PER_MS);
+        fall(w, "the worker's batch took longer than %" PRIu64 " ms", w->limit_ns / NS_PER_MS);
     else if (w->state == READY)
-        fall(w, "it does not read what it is sent");
+        fall(w, "the worker does not read its messages");
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -390,7 +393,7 @@ int model_worker_send(struct model_worker *w, uint64_t number, const struct batc
                       uint32_t count, uint64_t limit_ns, struct serve_memory_why *why) {
     int err;
 
-    serve_memory_say(why, w->state == BUSY ? "it has a batch" : "it is not ready");
+    serve_memory_say(why, w->state == BUSY ? "the worker has a batch" : "the worker is not ready");
     if (w->state == BUSY) return -EBUSY;
     if (w->state != READY || w->stopping || w->hung_up) return -ENOTCONN;
     err = batch_send(w->sock, number, requests, count, why);

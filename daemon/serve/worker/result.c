@@ -31,7 +31,7 @@ static int sort(struct result *r, struct serve_memory_why *why) {
 
 static int make(struct result *r, uint32_t requests, struct serve_memory_why *why) {
     if (r->memory.requests != requests)
-        return serve_memory_say(why, "it is of %u requests, and the batch of %u",
+        return serve_memory_say(why, "the answer has %u requests, and the batch has %u",
                                 r->memory.requests, requests);
     r->tensors = calloc(r->memory.tensors_count, sizeof(*r->tensors));
     r->first = calloc(requests + 1, sizeof(*r->first));

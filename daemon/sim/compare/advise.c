@@ -241,7 +241,7 @@ int advise_run(struct advise *out, const struct workload *files, const char *con
     if (err) snprintf(why, SIM_WHY_BYTES, "%s", unmerged);
     if (!err) snprintf(why, SIM_WHY_BYTES, "out of memory");
     if (!err && out->w.count > ALONE_JOBS) {
-        snprintf(why, SIM_WHY_BYTES, "more than %u jobs", ALONE_JOBS);
+        snprintf(why, SIM_WHY_BYTES, "the files have more than %u jobs together", ALONE_JOBS);
         err = -EINVAL;
     }
     if (!err) out->alone_s = calloc(out->w.count, sizeof(*out->alone_s));

@@ -84,11 +84,11 @@ void advise_svg(const struct advise *a, FILE *out) {
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
             "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
-            "<text x=\"8\" y=\"20\" font-size=\"15\">How many times as long as alone: %s</text>\n",
+            "<text x=\"8\" y=\"20\" font-size=\"15\">Time relative to the time alone: %s</text>\n",
             LEFT + WIDTH + 110, bottom + 8,
-            a->refused != UINT32_MAX ? "one of them is refused"
+            a->refused != UINT32_MAX ? "one of the jobs is refused"
             : a->together            ? "share"
-                                     : "do not share");
+                                     : "run apart");
     axis(&p, bottom);
     legend(&p);
     for (uint32_t i = 0; i < a->count && a->refused == UINT32_MAX; i++)

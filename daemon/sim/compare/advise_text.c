@@ -41,7 +41,7 @@ static void say_jobs(const struct advise *a, FILE *out) {
                 workload_serves(j) ? " a request" : "");
     }
     if (a->w.count > TOLD_JOBS)
-        fprintf(out, "And %" PRIu32 " more jobs.\n", a->w.count - TOLD_JOBS);
+        fprintf(out, "%" PRIu32 " more jobs are not listed.\n", a->w.count - TOLD_JOBS);
 }
 
 static void say_refused(const struct advise *a, FILE *out) {
@@ -49,8 +49,8 @@ static void say_refused(const struct advise *a, FILE *out) {
     char why[REFUSED_BYTES];
     for (uint32_t i = 0; i < a->w.count; i++)
         if (a->w.jobs[i].number == a->refused && refused_why(&a->w, &r, i, why))
-            fprintf(out, "Neither together nor alone: %s (%s) is refused: %s.\n", a->w.jobs[i].name,
-                    file_name(a, &a->w.jobs[i]), why);
+            fprintf(out, "The jobs cannot run together: %s (%s) is refused: %s.\n",
+                    a->w.jobs[i].name, file_name(a, &a->w.jobs[i]), why);
 }
 
 static void say_gain(const struct advise *a, const struct advise_row *row, FILE *out) {
@@ -59,10 +59,11 @@ static void say_gain(const struct advise *a, const struct advise_row *row, FILE 
     print_time(advise_mean(&row->makespan_s), together);
     print_time(advise_mean(&a->apart_s), apart);
     if (a->by_rates)
-        fprintf(out, "The device does the work of %.2f such devices with one of them each", gain);
+        fprintf(out, "The shared device does as much work as %.2f devices with one job each", gain);
     else
         fprintf(out,
-                "All is done after %s, one after the other after %s: %.2f times as much in a time",
+                "All jobs end after %s together, and after %s one after the other: %.2f times the "
+                "throughput",
                 together, apart, gain);
     fprintf(out, " (%.2f to %.2f).\n", row->gain.least, row->gain.most);
 }
@@ -72,7 +73,7 @@ static void say_losses(const struct advise *a, const struct advise_row *row, FIL
         const struct workload_job *j = &a->w.jobs[i];
         const struct advise_range *s = &row->slowdowns[j->number];
         if (s->count == 0)
-            fprintf(out, "  %s gets nothing done.\n", j->name);
+            fprintf(out, "  %s completes nothing.\n", j->name);
         else
             fprintf(out, "  %s takes %.2f times as long as alone (%.2f to %.2f)%s.\n", j->name,
                     advise_mean(s), s->least, s->most, workload_serves(j) ? " for a request" : "");
@@ -84,16 +85,16 @@ static void say_verdict(const struct advise *a, FILE *out) {
     char label[ADVISE_LABEL];
     advise_label(best, label);
     if (a->together) {
-        fprintf(out, "Together, under %s:\n  salusctl policy set --lane %s", label, best->lane);
+        fprintf(out, "Run the jobs together, under %s:\n  salusctl policy set --lane %s", label,
+                best->lane);
         if (best->kernel) fprintf(out, " --kernel %s", best->kernel);
         fprintf(out, " exclusive=%s\n", best->exclusive ? "yes" : "auto");
     } else {
-        fprintf(
-            out, "Apart: %s.\n",
-            advise_mean(&best->gain) < ADVISE_WORTH
-                ? "sharing gains less than a twentieth under any policy"
-                : "under every policy that gains something somebody loses more than was allowed");
-        fprintf(out, "What would be, under %s, the best of them:\n", label);
+        fprintf(out, "Run the jobs apart: %s.\n",
+                advise_mean(&best->gain) < ADVISE_WORTH
+                    ? "sharing gains less than 5 % under any policy"
+                    : "under every policy that gains something, a job loses more than --most-loss");
+        fprintf(out, "The best policy, %s, would give:\n", label);
     }
     say_losses(a, best, out);
     say_gain(a, best, out);
@@ -124,16 +125,14 @@ static uint32_t agreeing(const struct advise *a) {
 static uint32_t doubts(const struct advise *a, const char *out[4]) {
     uint32_t n = 0;
     if (!workload_of_kernels(&a->w) && !a->w.left_milli)
-        out[n++] = "iterations side by side are taken to cost one another nothing but their share "
-                   "of the device: record --kernels knows more";
-    if (a->guessed > 0.2)
-        out[n++] = "what a good part of the kernels uses is not known, and guessed";
+        out[n++] = "how concurrent iterations slow each other down, beyond sharing the device "
+                   "(record with --kernels to model it)";
+    if (a->guessed > 0.2) out[n++] = "the unknown classes of many kernels, which are guessed";
     if (a->w.sliced)
-        out[n++] = "the programs share processors with the software GPU, which is in one figure "
-                   "for all (left), and what else runs there is not in it";
+        out[n++] =
+            "other programs on the processors of the software GPU, beyond one common figure (left)";
     else
-        out[n++] = "caches, copies that slow one another, and the programs' own processors are not "
-                   "in it";
+        out[n++] = "caches, copies that slow each other down, and the programs' own processors";
     return n;
 }
 
@@ -144,13 +143,13 @@ void advise_text(const struct advise *a, FILE *out) {
         return;
     }
     say_jobs(a, out);
-    fprintf(out, "Wanted: %s.\n\n",
-            a->goal == ADVISE_LATENCY ? "that whoever serves or has a priority loses little"
-            : a->goal == ADVISE_FAIR  ? "that nobody loses much"
-                                      : "as much done as can be");
+    fprintf(out, "Goal: %s.\n\n",
+            a->goal == ADVISE_LATENCY ? "jobs that serve or have a priority lose little"
+            : a->goal == ADVISE_FAIR  ? "no job loses much"
+                                      : "as much work as possible");
     say_verdict(a, out);
     say_others(a, out);
-    fprintf(out, "\nHow sure: %" PRIu32 " of %" PRIu32 " starts, each at another moment, say so.",
+    fprintf(out, "\nCertainty: %" PRIu32 " of %" PRIu32 " starts, each with other offsets, agree.",
             agreeing(a), a->config->starts);
     for (uint32_t i = 0, n = doubts(a, why); i < n; i++)
         fprintf(out, "%s %s", i ? ";" : " Not modelled:", why[i]);

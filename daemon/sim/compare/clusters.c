@@ -38,7 +38,7 @@ static int read_nodes(struct base *b, const struct clusters_config *c, struct bu
     struct buf lines;
     if (!c->nodes_path)
         return jobset_add_gpus(&b->set, c->gpus, c->per_node, c->gpu_bytes)
-                   ? fail(errors, -EINVAL, "--gpus", "too many nodes")
+                   ? fail(errors, -EINVAL, "--gpus", "the cluster has too many nodes")
                    : 0;
     buf_init(&lines);
     int err =
@@ -74,7 +74,7 @@ static int read_base(struct base *b, const struct clusters_config *c, struct buf
     int err = read_nodes(b, c, errors);
     if (!err) err = read_jobs(&b->set, &c->reading, c->jobs_path, errors);
     if (!err) err = read_jobs(&b->pods, &pods, c->pods_path, errors);
-    if (!err && !b->set.gpu_count) err = fail(errors, -EINVAL, "cluster", "there is no GPU");
+    if (!err && !b->set.gpu_count) err = fail(errors, -EINVAL, "cluster", "the cluster has no GPU");
     return err;
 }
 
@@ -106,7 +106,7 @@ static int make_set(struct jobset *out, const struct base *b, const struct clust
     draw.seed = error.seed = seed;
     draw.pods = &b->pods;
     if (!err && !c->jobs_path) err = jobset_draw(out, &draw, why, sizeof(why));
-    if (err == -E2BIG) return fail(errors, -EINVAL, c->draw.kind, "too many jobs");
+    if (err == -E2BIG) return fail(errors, -EINVAL, c->draw.kind, "the cluster has too many jobs");
     if (err) return fail(errors, err, c->draw.kind, why);
     jobset_tell(out, &error);
     return 0;

@@ -45,25 +45,25 @@ struct clusters_config {
 /* clang-format off */
 #define CLUSTERS_FIELDS(X)                                                                         \
     X(makespan, r->makespan_s, "makespan_s", "from the first arrival to the last end")             \
-    X(wait, r->wait_s.mean, "wait_s", "a job's waiting, all of it")                                \
-    X(wait_median, r->wait_s.median, "wait_median_s", "the same, the median job's")                \
-    X(wait_deviation, r->wait_s.deviation, "wait_deviation_s", "its standard deviation over jobs") \
-    X(first, r->first_s.mean, "first_s", "waiting until the first start")                          \
-    X(jct, r->jct_s.mean, "jct_s", "from the first start to the end")                              \
-    X(slowdown, r->slowdown.mean, "slowdown", "that over the job's length alone")                  \
-    X(util, r->util, "util", "of all GPUs, the part of the time in which they are busy")           \
-    X(used, r->used_gpus, "used_gpus", "GPUs that somebody is on, mean")                           \
-    X(separate, r->separate_gpus, "separate_gpus", "GPUs if either kind has its own, in the ratio") \
+    X(wait, r->wait_s.mean, "wait_s", "time that a job waits, in all: mean")                                \
+    X(wait_median, r->wait_s.median, "wait_median_s", "the same: median")                \
+    X(wait_deviation, r->wait_s.deviation, "wait_deviation_s", "the same: standard deviation over the jobs") \
+    X(first, r->first_s.mean, "first_s", "time until the first start: mean")                          \
+    X(jct, r->jct_s.mean, "jct_s", "time from the first start to the end: mean")                              \
+    X(slowdown, r->slowdown.mean, "slowdown", "that time, relative to the job's length alone")                  \
+    X(util, r->util, "util", "part of the GPUs' time in which they are busy")           \
+    X(used, r->used_gpus, "used_gpus", "GPUs with at least one job: mean")                           \
+    X(separate, r->separate_gpus, "separate_gpus", "GPUs that are needed if services and trainings have their own, in the ratio") \
     X(violations, clusters_part(r->violations, r->services), "violations",                         \
-      "services that take longer than they may, of all")                                           \
+      "part of the services that exceed their target")                                           \
     X(hopeless, clusters_part(r->hopeless, r->services), "hopeless",                               \
-      "services whose SLO takes more than a GPU of their own, of all")                             \
-    X(stops, r->stops, "stops", "jobs that were stopped and put back")                             \
-    X(memory_ends, r->memory_ends, "memory_ends", "ends for want of memory")                       \
-    X(refused, r->refused, "refused", "jobs that fit nowhere")                                     \
-    X(stranded, r->stranded, "stranded", "jobs that wait when nothing happens any more")           \
+      "part of the services whose target needs more than a whole GPU")                             \
+    X(stops, r->stops, "stops", "jobs that were stopped and queued again")                             \
+    X(memory_ends, r->memory_ends, "memory_ends", "times that a job ended for lack of memory")                       \
+    X(refused, r->refused, "refused", "jobs that fit on no node")                                     \
+    X(stranded, r->stranded, "stranded", "jobs still waiting when no event is left")           \
     X(lost, clusters_part(r->lost_gpu_s, r->work_gpu_s), "lost",                                   \
-      "work that was done again, of what there was to do")                                         \
+      "repeated work, as a part of all work")                                         \
     X(steps, (double)r->steps, "steps", "steps of the placer")
 /* clang-format on */
 

@@ -98,7 +98,7 @@ static void day_lines(const struct clusters *c, const struct clusters_config *co
             largest = fmax(largest, c->cells[i].days[k].used_gpus / config->seeds);
     const struct panel p = {
         .config = config, .out = out, .left = LEFT, .top = top, .most = round_up(largest)};
-    axis(&p, "GPUs that somebody is on, day by day");
+    axis(&p, "GPUs with at least one job, day by day");
     for (uint32_t i = 0; i < config->policy_count; i++) {
         const struct clusters_cell *cell = &c->cells[i];
         fputs("<path d=\"", out);
@@ -125,7 +125,7 @@ void clusters_svg(const struct clusters *c, const struct clusters_config *config
     bars(c, config, LEFT + PANEL + GAP, offsetof(struct clusters_cell, wait), 60,
          "mean waiting, minutes", out);
     bars(c, config, LEFT + 2 * (PANEL + GAP), offsetof(struct clusters_cell, slowdown), 1,
-         "mean time that a job runs, of that alone", out);
+         "mean running time of a job, relative to that alone", out);
     if (days > 2) day_lines(c, config, below + TOP, days, out);
     fputs("</svg>\n", out);
 }

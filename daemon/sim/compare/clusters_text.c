@@ -65,7 +65,7 @@ void clusters_table(const struct clusters *c, const struct clusters_config *conf
     bool services = has_services(c, config);
     fprintf(out, "%" PRIu32 " jobs on %" PRIu32 " GPUs of %" PRIu32 " nodes", c->jobs, c->gpus,
             c->nodes);
-    if (c->passed_over) fprintf(out, "; %" PRIu32 " rows were passed over", c->passed_over);
+    if (c->passed_over) fprintf(out, "; %" PRIu32 " rows were skipped", c->passed_over);
     if (config->seeds > 1) fprintf(out, "; means of %" PRIu32 " seeds", config->seeds);
     fprintf(out, "\n\n%-9s %10s %10s %10s %10s %10s %8s %8s %8s", "policy", "makespan", "wait",
             "median", "deviation", "runs for", "slowdown", "util", "GPUs");

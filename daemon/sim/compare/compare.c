@@ -132,7 +132,7 @@ static int run_seed(struct compare *c, const struct compare_config *config, uint
 /* Adds a row. `control` NULL: the configured controller. */
 static int add_row(struct compare *c, const char *policy, const char *control, char *why) {
     if (c->count == COMPARE_ROWS) {
-        snprintf(why, SIM_WHY_BYTES, "too many policies");
+        snprintf(why, SIM_WHY_BYTES, "--policy: too many policies are given");
         return -EINVAL;
     }
     c->rows[c->count].policy = policy;
@@ -145,14 +145,16 @@ static int add_rows(struct compare *c, const struct policy *policy, const char *
     char names[256], *rest = names, *control;
     int err = 0;
     if (!policy) {
-        snprintf(why, SIM_WHY_BYTES, "there is no kernel policy %s", name);
+        snprintf(why, SIM_WHY_BYTES, "there is no kernel policy '%s'; see salus-sim --help", name);
         return -EINVAL;
     }
     if (!controls) return add_row(c, policy->name, NULL, why);
     snprintf(names, sizeof(names), "%s", controls);
     while (!err && (control = strtok_r(rest, ",", &rest))) {
         const struct controller *found = controller_find(control);
-        if (!found) snprintf(why, SIM_WHY_BYTES, "there is no controller %s", control);
+        if (!found)
+            snprintf(why, SIM_WHY_BYTES, "there is no controller '%s'; see salus-sim --help",
+                     control);
         err = found ? add_row(c, policy->name, found->name, why) : -EINVAL;
     }
     return err;
@@ -187,7 +189,9 @@ int compare_run(struct compare *out, const struct workload *w, const struct comp
                 char *why) {
     *out = (struct compare){.w = w, .alone.policy = "alone"};
     if (!workload_of_kernels(w)) {
-        snprintf(why, SIM_WHY_BYTES, "the workload has no kernels: its jobs are iterations");
+        snprintf(why, SIM_WHY_BYTES,
+                 "the workload has no kernels (its jobs have iteration=): record it with 'salusctl "
+                 "record --kernels'");
         return -EINVAL;
     }
     int err = choose_rows(out, config, why);

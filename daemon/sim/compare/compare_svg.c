@@ -127,7 +127,7 @@ static void throughput_panel(const struct compare *c, FILE *out) {
         double top = measure_mean(&c->rows[i].total) + measure_spread(&c->rows[i].total);
         if (top > largest) largest = top;
     }
-    panel_axis(&p, largest, "throughput: sum of the parts of that alone");
+    panel_axis(&p, largest, "throughput: sum of the jobs' rates relative to those alone");
     for (uint32_t i = 0; i < c->count; i++) {
         double x = p.left + slot * (i + 0.2), width = 0.6 * slot, from = 0;
         for (uint32_t j = 0; j < c->w->count; j++) {

@@ -63,7 +63,8 @@ static void note(struct serve_cell *cell, const struct demand_spec *spec,
 static int explain(int err, const struct plan_config *config, char *why) {
     struct plan *p = NULL;
     if (err == -EDOM)
-        snprintf(why, SIM_WHY_BYTES, "no lognormal distribution has that mean and 0.99 quantile");
+        snprintf(why, SIM_WHY_BYTES,
+                 "--lognormal: no lognormal distribution has this mean and this 0.99 quantile");
     else if (err != -EINVAL || plan_create(&p, config, why, SIM_WHY_BYTES) == 0)
         snprintf(why, SIM_WHY_BYTES, "%s", strerror(-err));
     plan_destroy(p);

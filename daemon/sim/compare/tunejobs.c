@@ -62,7 +62,7 @@ static void take(struct tunejobs_cell *cell, const struct tuning_result *r, doub
 
 static int fail(int err, char *why) {
     snprintf(why, SIM_WHY_BYTES, "%s",
-             err == -EPROTO ? "Fluid broke one of its rules" : strerror(-err));
+             err == -EPROTO ? "Fluid broke one of its invariants" : strerror(-err));
     return err;
 }
 

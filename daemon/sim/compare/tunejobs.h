@@ -22,13 +22,13 @@
  * the first. */
 /* clang-format off */
 #define TUNEJOBS_MODES_OF(X)                                                                       \
-    X("fifo", SALUS_FLUID_FIFO, "a GPU a trial, in order")                                         \
+    X("fifo", SALUS_FLUID_FIFO, "one GPU per trial, in order of arrival")                                         \
     X("static", SALUS_FLUID_STATIC, "StaticFluid: nothing is resized")                             \
     X("fluid", 0, "StaticFluid, and DynamicFluid when GPUs become idle")                           \
-    X("fill", SALUS_FLUID_FILL, "and GPUs that floors leave idle go to the last")                  \
-    X("fractions", SALUS_FLUID_FRACTIONS, "fluid, with shares below one as they come")             \
-    X("down-any", SALUS_FLUID_DOWN_ANY, "fluid, scaling down as Algorithm 3.2 prints it")          \
-    X("room", SALUS_FLUID_ROOM, "fluid, and who has more than its share makes room for who waits")
+    X("fill", SALUS_FLUID_FILL, "as static; GPUs left idle by rounding down go to the last trial")                  \
+    X("fractions", SALUS_FLUID_FRACTIONS, "as fluid, with shares below one as computed")             \
+    X("down-any", SALUS_FLUID_DOWN_ANY, "as fluid, scaling down as printed in Algorithm 3.2")          \
+    X("room", SALUS_FLUID_ROOM, "as fluid; trials with more than their share yield to waiting trials")
 /* clang-format on */
 
 struct tunejobs_mode {

@@ -87,7 +87,7 @@ static int seat_all(struct fleet *f, uint32_t job, const struct place_action *a)
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t node = number_of(a->where[i].node, f->set->node_count);
         if (node == FLEET_NONE || a->where[i].gpu >= f->set->nodes[node].gpu_count)
-            return fleet_fail(f, -EPROTO, "job %" PRIu32 " is placed on a GPU that is not there",
+            return fleet_fail(f, -EPROTO, "job %" PRIu32 " is placed on a GPU that does not exist",
                               job + 1);
         int err = fleet_seat_take(f, job, f->set->nodes[node].first_gpu + a->where[i].gpu);
         if (err) return fleet_fail(f, err, "out of memory");
@@ -111,9 +111,11 @@ static int start(struct fleet *f, uint32_t job, const struct place_action *a) {
     struct fleet_job *j = &f->jobs[job];
     const struct jobset_job *is = &f->set->jobs[job];
     if (j->state != FLEET_WAITS)
-        return fleet_fail(f, -EPROTO, "job %" PRIu32 " is started and does not wait", job + 1);
+        return fleet_fail(f, -EPROTO, "job %" PRIu32 " is started but does not wait", job + 1);
     if (a->count != (uint64_t)is->tasks * is->gpus)
-        return fleet_fail(f, -EPROTO, "job %" PRIu32 " gets %" PRIu32 " GPUs", job + 1, a->count);
+        return fleet_fail(f, -EPROTO,
+                          "job %" PRIu32 " gets %" PRIu32 " GPUs, not what it asked for", job + 1,
+                          a->count);
     int err = seat_all(f, job, a);
     if (err) return err;
     j->waited_ns += f->now_ns - j->since_ns;
@@ -129,7 +131,7 @@ static int start(struct fleet *f, uint32_t job, const struct place_action *a) {
 
 static int stop(struct fleet *f, uint32_t job) {
     if (f->jobs[job].state != FLEET_RUNS)
-        return fleet_fail(f, -EPROTO, "job %" PRIu32 " is stopped and does not run", job + 1);
+        return fleet_fail(f, -EPROTO, "job %" PRIu32 " is stopped but does not run", job + 1);
     fleet_act_leave(f, job, FLEET_WAITS);
     f->result->stops++;
     return 0;
@@ -137,7 +139,7 @@ static int stop(struct fleet *f, uint32_t job) {
 
 static int refuse(struct fleet *f, uint32_t job) {
     if (f->jobs[job].state != FLEET_WAITS)
-        return fleet_fail(f, -EPROTO, "job %" PRIu32 " is refused and does not wait", job + 1);
+        return fleet_fail(f, -EPROTO, "job %" PRIu32 " is refused but does not wait", job + 1);
     f->jobs[job].state = FLEET_REFUSED;
     f->waiting--;
     f->result->refused++;
@@ -146,13 +148,14 @@ static int refuse(struct fleet *f, uint32_t job) {
 
 static int act(struct fleet *f, const struct place_action *a) {
     uint32_t job = number_of(a->id, f->next_arrival);
-    if (job == FLEET_NONE) return fleet_fail(f, -EPROTO, "an action of a job that is not there");
+    if (job == FLEET_NONE)
+        return fleet_fail(f, -EPROTO, "an action names a job that does not exist");
     switch (a->kind) {
     case PLACE_START: return start(f, job, a);
     case PLACE_STOP: return stop(f, job);
     case PLACE_REFUSE: return refuse(f, job);
     }
-    return fleet_fail(f, -EPROTO, "an action that is none");
+    return fleet_fail(f, -EPROTO, "an action is of no known kind");
 }
 
 int fleet_act(struct fleet *f) {

@@ -70,8 +70,7 @@ static int step(struct fleet *f) {
     f->result->steps++;
     if (err) return err;
     if (f->answer.wrong_count)
-        return fleet_fail(f, -EPROTO, "the placer refuses what happened: %s",
-                          f->answer.wrong[0].why);
+        return fleet_fail(f, -EPROTO, "the placer refuses an event: %s", f->answer.wrong[0].why);
     err = fleet_act(f);
     return err ? err : refresh(f);
 }
@@ -103,10 +102,13 @@ static int run(struct fleet *f) {
     while (!err && !is_over(f)) {
         int64_t at_ns = next_ns(f);
         if (at_ns == NEVER) break;
-        if (at_ns > LONGEST_NS) return fleet_fail(f, -EPROTO, "it takes more than 126 years");
+        if (at_ns > LONGEST_NS)
+            return fleet_fail(f, -EPROTO, "the simulated time exceeds 126 years");
         still = at_ns > f->now_ns ? 0 : still + 1;
         if (still > STILL_MOST + f->set->job_count)
-            return fleet_fail(f, -EPROTO, "time does not go on: the placer wakes for nothing");
+            return fleet_fail(
+                f, -EPROTO,
+                "the simulated time does not advance: the placer asks to be woken without acting");
         err = fleet_tally_pass(f, at_ns);
         if (!err) err = fleet_gather_ends(f);
         if (!err) err = fleet_gather_measures(f);

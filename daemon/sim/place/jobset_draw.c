@@ -198,9 +198,11 @@ static int gpucolo(const struct drawing *d) {
     double end_s = or_preset(w->days, 57) * DAY_S, part = or_preset(w->service_part, 0.75);
     double from_s = or_preset(w->busy_from, 20) * DAY_S;
     double until_s = or_preset(w->busy_until, 40) * DAY_S;
-    if (!w->pods) return fail(d, "it draws from a table of pods: --pods FILE");
+    if (!w->pods)
+        return fail(d, "--draw gpucolo draws from a table of pods: give it with --pods FILE");
     struct pods services = pods_of(w->pods, true), trainings = pods_of(w->pods, false);
-    if (!services.count || !trainings.count) return fail(d, "the pods are all of one kind");
+    if (!services.count || !trainings.count)
+        return fail(d, "the table of pods must have both services and trainings");
     double busy_s = fmax(0, fmin(until_s, end_s) - from_s);
     double a_job = part * services.gpu_s * (1 + busy_s / end_s) + (1 - part) * trainings.gpu_s;
     double gap_s = a_job / or_preset(w->mean_gpus, 305.9);
@@ -251,9 +253,10 @@ static const struct {
     const char *name, *help;
     int (*make)(const struct drawing *d);
 } kinds[] = {
-    {"day", "--jobs jobs within a day, --load of the GPUs' time; a quarter are services", day},
-    {"horus-large", "100 trainings, three of five above 800 s (Horus, Table 6)", horus_large},
-    {"horus-small", "the same, one of two", horus_small},
+    {"day", "--jobs jobs within a day that need --load of the GPUs' time; a quarter are services",
+     day},
+    {"horus-large", "100 trainings, 60 % of them above 800 s (Horus, Table 6)", horus_large},
+    {"horus-small", "100 trainings, 50 % of them above 800 s (Horus, Table 6)", horus_small},
     {"horus-trace", "398 trainings of 1 to 32 GPUs at once (Table 7)", horus_trace},
     {"gpucolo", "57 days, drawn from --pods (GPUColo, Fig. 12, 13)", gpucolo},
 };
@@ -264,7 +267,7 @@ int jobset_draw(struct jobset *s, const struct jobset_draw *draw, char *why, siz
     struct drawing d = {.set = s, .draw = draw, .why = why, .cap = cap};
     for (size_t i = 0; i < KINDS; i++)
         if (strcmp(kinds[i].name, draw->kind) == 0) return kinds[i].make(&d);
-    return fail(&d, "there is no such kind");
+    return fail(&d, "the kind is unknown; salus-sim --help lists the kinds");
 }
 
 void jobset_draw_explain(FILE *out) {

@@ -51,12 +51,15 @@ static int take_node(struct jobset *s, struct table *t) {
         .gpu_bytes = (uint64_t)table_number(t, NODE_GPU_MIB, 0, 1, JOBSET_ROW_MIB_MOST) * MIB};
     if (!node.gpu_bytes) node.gpu_bytes = jobset_model_bytes(model);
     if (node.gpu_count && !node.gpu_bytes)
-        table_fault(t, "gpu_mib is missing, and the memory of a '%.40s' is not known", model);
+        table_fault(
+            t, "gpu_mib is missing, and the memory of a '%.40s' is unknown: add the column gpu_mib",
+            model);
     if (*model && !(node.labels = jobset_label(s, model)))
-        table_fault(t, "model: '%.40s' is too long, or one too many", model);
+        table_fault(t, "model: the name '%.40s' is too long, or the table has too many models",
+                    model);
     if (!node.gpu_count || t->faults) return 0;
     int err = jobset_add_node(s, &node);
-    if (err == -E2BIG) table_fault(t, "more than %u nodes", JOBSET_NODES_MOST);
+    if (err == -E2BIG) table_fault(t, "the table has more than %u nodes", JOBSET_NODES_MOST);
     return err;
 }
 

@@ -22,7 +22,8 @@ uint64_t jobset_row_spec(struct jobset *s, struct table *t, uint32_t column) {
     if (strlen(table_text(t, column)) >= sizeof(words)) table_fault(t, "gpu_spec is too long");
     for (char *word, *rest = words; (word = strtok_r(rest, "|", &rest));) {
         uint64_t label = jobset_label(s, word);
-        if (!label) table_fault(t, "gpu_spec: '%.40s' is too long, or one too many", word);
+        if (!label)
+            table_fault(t, "gpu_spec: the name '%.40s' is too long, or the row has too many", word);
         labels |= label;
     }
     return labels;
@@ -30,9 +31,9 @@ uint64_t jobset_row_spec(struct jobset *s, struct table *t, uint32_t column) {
 
 int jobset_row_add(struct jobset *s, struct table *t, const struct jobset_job *job) {
     if ((uint64_t)job->tasks * job->gpus > JOBSET_ROW_TASKS_MOST)
-        table_fault(t, "a job of more than %u GPUs", JOBSET_ROW_TASKS_MOST);
+        table_fault(t, "the job needs more than %u GPUs", JOBSET_ROW_TASKS_MOST);
     if (t->faults) return 0;
     int err = jobset_add_job(s, job);
-    if (err == -E2BIG) table_fault(t, "more than %u jobs", JOBSET_JOBS_MOST);
+    if (err == -E2BIG) table_fault(t, "the table has more than %u jobs", JOBSET_JOBS_MOST);
     return err;
 }

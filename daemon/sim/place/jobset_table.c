@@ -28,10 +28,13 @@ int table_begin(struct table *t, const char *const *names, uint32_t needed, cons
     csv_init(&t->csv, text, bytes);
     int more = csv_next(&t->csv);
     if (more == -ENOMEM) return more;
-    if (more <= 0) table_fault(t, "%s", more ? t->csv.why : "there is no heading");
+    if (more <= 0)
+        table_fault(t, "%s",
+                    more ? t->csv.why
+                         : "the table has no heading: its first line must name the columns");
     for (uint32_t i = 0; more > 0 && names[i]; i++) {
         t->at[i] = csv_find(&t->csv, names[i]);
-        if (i < needed && t->at[i] < 0) table_fault(t, "there is no column %s", names[i]);
+        if (i < needed && t->at[i] < 0) table_fault(t, "the table has no column %s", names[i]);
     }
     return t->faults ? -EINVAL : 0;
 }

@@ -16,11 +16,13 @@ bool refused_why(const struct workload *w, const struct sim_job_result *r, uint3
     units_print_bytes(w->jobs[job].ephemeral_bytes, e, sizeof(e));
     units_print_bytes(w->memory_bytes, device, sizeof(device));
     if (r->refused == SCHED_WHY_TOO_LARGE)
-        snprintf(out, REFUSED_BYTES, "%s: %s persistent + %s ephemeral asked, the device has %s",
+        snprintf(out, REFUSED_BYTES, "%s: %s persistent + %s ephemeral needed, the device has %s",
                  reason_why(r->refused), p, e, device);
     else if (r->refused == SCHED_WHY_MEMORY)
         snprintf(out, REFUSED_BYTES,
-                 "there was no memory left for the %s + %s that it turned out to need", p, e);
+                 "the device had no memory left for the %s persistent + %s ephemeral memory that "
+                 "the job turned out to need",
+                 p, e);
     else
         snprintf(out, REFUSED_BYTES, "%s", reason_why(r->refused));
     return true;
@@ -35,5 +37,6 @@ void refused_lines(const struct workload *w, const struct sim_result *r, const c
         if (said++ < REFUSED_LINES)
             fprintf(out, "%s refuses %s: %s\n", policy, w->jobs[i].name, why);
     }
-    if (said > REFUSED_LINES) fprintf(out, "%s refuses %u more\n", policy, said - REFUSED_LINES);
+    if (said > REFUSED_LINES)
+        fprintf(out, "%s refuses %u more jobs\n", policy, said - REFUSED_LINES);
 }

@@ -15,12 +15,12 @@
 /* clang-format off */
 /* X(field, decimals, heading, description) */
 #define SLOS_FIELDS(X)                                                                          \
-    X(measured_ms, 2, "MEASURED ms", "of a job with a target: what was measured, mean of the periods") \
-    X(error, 4, "ERROR", "its distance from the target, of that, mean of the periods")         \
-    X(violated, 4, "VIOLATED", "periods in which more was measured than target and band")     \
-    X(stuck, 4, "STUCK", "periods in which nothing could be done about it")                    \
-    X(pause_ms, 2, "PAUSE ms", "how long a job stood still after an iteration, mean over time") \
-    X(share, 4, "SHARE", "the part of the SMs that it could use, mean over time")
+    X(measured_ms, 2, "MEASURED ms", "measured value of a job with a target: mean over the periods") \
+    X(error, 4, "ERROR", "distance from the target, relative to the target: mean over the periods")         \
+    X(violated, 4, "VIOLATED", "control periods in which the measured value exceeded target and band")     \
+    X(stuck, 4, "STUCK", "control periods in which other jobs had nothing more to give up")                    \
+    X(pause_ms, 2, "PAUSE ms", "pause of a job after an iteration: mean over time") \
+    X(share, 4, "SHARE", "part of the SMs that the job could use: mean over time")
 /* clang-format on */
 
 struct slos {

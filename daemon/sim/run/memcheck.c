@@ -91,7 +91,7 @@ void memcheck_granted(struct memcheck *m, uint32_t job) {
 
 const char *memcheck_started(struct memcheck *m, uint32_t job, uint32_t lane) {
     struct memcheck_lane *l = &m->lanes[lane];
-    if (l->running++ > 0) return "two iterations at a time in one lane";
+    if (l->running++ > 0) return "two iterations run at a time in one lane";
     if (l->mixed) return "its lane has jobs of two users";
     if (m->jobs[job].known && l->bytes < m->w->jobs[job].ephemeral_bytes)
         return "its lane is smaller than its ephemeral memory";

@@ -61,7 +61,9 @@ static int stuck(struct sim *s) {
             others++;
         }
     sched_job(s->sched, first + 1, &view);
-    return sim_fail(s, -EPROTO, "stuck after %" PRIu64 " ns: %s and %u more never go on (%s)",
+    return sim_fail(s, -EPROTO,
+                    "the simulation is stuck after %" PRIu64
+                    " ns: %s and %u more jobs never continue (%s)",
                     s->now_ns, s->w->jobs[first].name, others - 1, reason_why(view.why));
 }
 
@@ -79,7 +81,7 @@ static int loop(struct sim *s) {
             break;
         }
         if (at == SIM_NEVER) return stuck(s);
-        if (at > TIME_MAX) return sim_fail(s, -EOVERFLOW, "more than 146 years of virtual time");
+        if (at > TIME_MAX) return sim_fail(s, -EOVERFLOW, "the virtual time exceeds 146 years");
         s->now_ns = at;
         s->events_count = 0;
         int err = sim_gather(s);

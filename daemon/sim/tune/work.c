@@ -22,8 +22,8 @@ enum { COST = 4, SPEED = 5 }; /* dimensions */
 /* Times, ranges and overheads are our choice: the thesis gives none. */
 static const struct work_task tasks[] = {
     {"cifar", "a small convolutional net", 10, 3, 1.15, 1.15, 0.5, 0.95, 4},
-    {"wlm", "a recurrent net: large, scales well", 30, 4, 1.3, 1.05, 0.3, 0.8, 6},
-    {"dcgan", "two small nets: packs well, scales badly", 5, 1.3, 1.1, 1.2, 0.4, 0.9, 3},
+    {"wlm", "a large recurrent net, which scales well", 30, 4, 1.3, 1.05, 0.3, 0.8, 6},
+    {"dcgan", "two small nets, which pack well and scale badly", 5, 1.3, 1.1, 1.2, 0.4, 0.9, 3},
 };
 
 const struct work_task *work_task(uint32_t index) {

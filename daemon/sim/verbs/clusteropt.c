@@ -45,7 +45,8 @@ static bool take_real(FILE *err, const struct value *v, const char *text) {
     double x = strtod(text, &end);
     *v->real = x;
     if (end != text && !*end && x >= v->least && x <= v->most) return true;
-    return refuse(err, "%s: '%s' is not a number within its range", v->name, text);
+    return refuse(err, "%s: '%s' is not a number in the allowed range; see salus-sim(1)", v->name,
+                  text);
 }
 
 static bool take_count(FILE *err, const struct value *v, const char *text) {
@@ -53,14 +54,16 @@ static bool take_count(FILE *err, const struct value *v, const char *text) {
     bool taken = quantity_parse(QUANTITY_COUNT, text, &n) == 0 && (double)n >= v->least &&
                  (double)n <= v->most;
     *v->count = (uint32_t)n;
-    return taken || refuse(err, "%s: '%s' is not a number within its range", v->name, text);
+    return taken || refuse(err, "%s: '%s' is not a number in the allowed range; see salus-sim(1)",
+                           v->name, text);
 }
 
 static bool take_time(FILE *err, const struct value *v, const char *text) {
     uint64_t ns = 0;
     bool taken = quantity_parse(QUANTITY_TIME, text, &ns) == 0 && ns <= TIME_MOST_NS;
     *v->time_ns = (int64_t)ns;
-    return taken || refuse(err, "%s: '%s' is not a time such as 30s", v->name, text);
+    return taken || refuse(err, "%s: '%s' is not a time; give a number and a unit, such as 30s",
+                           v->name, text);
 }
 
 /* Takes an option of these tables; *taken tells whether the option is one of them. */
@@ -123,8 +126,10 @@ static bool take_policies(struct clusteropt *o, char *list, FILE *err) {
     c->policy_count = 0;
     for (char *word, *rest = list; (word = strsep(&rest, ","));) {
         const char *policy = find_policy(word);
-        if (!policy) return refuse(err, "--policy: there is no '%s'", word);
-        if (c->policy_count == CLUSTERS_POLICIES) return refuse(err, "--policy: too many");
+        if (!policy)
+            return refuse(err, "--policy: there is no policy '%s'; see salus-sim --help", word);
+        if (c->policy_count == CLUSTERS_POLICIES)
+            return refuse(err, "--policy: too many policies are given");
         c->policies[c->policy_count++] = policy;
     }
     return true;
@@ -148,7 +153,7 @@ static bool take_word(const char *option, const char *text, const char *const *w
         *out = i;
         if (strcmp(words[i], text) == 0) return true;
     }
-    return refuse(err, "%s: '%s' is none", option, text);
+    return refuse(err, "%s: '%s' is not a possible value; see salus-sim --help", option, text);
 }
 
 static bool take_memory(struct clusteropt *o, const char *text, FILE *err) {
@@ -182,7 +187,8 @@ static bool take_value(struct clusteropt *o, const char *option, char *value, FI
     if (strcmp(option, "--memory") == 0) return take_memory(o, value, err);
     if (strcmp(option, "--speeds") == 0) return take_speeds(o, value, err);
     if (strcmp(option, "--gpu-memory") == 0) return take_bytes(o, value, err);
-    if (strcmp(option, "--seed") != 0) return refuse(err, "there is no option %s", option);
+    if (strcmp(option, "--seed") != 0)
+        return refuse(err, "cluster has no option %s; see salus-sim --help", option);
     if (quantity_parse(QUANTITY_COUNT, value, &o->config.seed) == 0) return true;
     return refuse(err, "--seed: '%s' is not a number", value);
 }
@@ -210,7 +216,7 @@ void clusteropt_init(struct clusteropt *o) {
 }
 
 static bool take_file(struct clusteropt *o, const char *path, FILE *err) {
-    if (o->config.jobs_path) return refuse(err, "'%s': one file of jobs is enough", path);
+    if (o->config.jobs_path) return refuse(err, "'%s': only one file of jobs can be given", path);
     o->config.jobs_path = path;
     return true;
 }
@@ -219,7 +225,8 @@ static bool take_file(struct clusteropt *o, const char *path, FILE *err) {
 static bool complete(struct clusteropt *o, FILE *err) {
     struct clusters_config *c = &o->config;
     if (c->jobs_path && c->draw.kind)
-        return refuse(err, "jobs are either a file's or drawn, not both");
+        return refuse(err,
+                      "FILE and --draw cannot be combined: jobs come from a file or are drawn");
     if (!c->draw.kind) c->draw.kind = "day";
     c->reading.slo = c->draw.slo;
     c->reading.length_most_s = (double)o->cut_ns / 1e9;
@@ -248,50 +255,69 @@ bool clusteropt_take(struct clusteropt *o, char **argv, FILE *err) {
             continue;
         }
         if (!args_value(&a))
-            return refuse(err, "%s: no such option, or its value is missing", a.name);
+            return refuse(
+                err, "%s: the option is unknown, or its value is missing; see salus-sim --help",
+                a.name);
         if (!take_value(o, a.name, a.value, err)) return false;
     }
     return complete(o, err);
 }
 
 void clusteropt_explain(FILE *out) {
-    fputs("cluster: what a cluster would do with its jobs, by who decides where each goes (Horus;\n"
-          "GPUColo, section VIII). FILE: jobs, a table of ours or Alibaba's (docs/cluster.md).\n"
-          "  --policy LIST        separated by commas (all)\n",
+    fputs("cluster: simulates the jobs of a cluster under each placement policy (Horus; GPUColo, "
+          "section\n"
+          "VIII). FILE is a table of jobs, Salus's or Alibaba's (docs/cluster.md).\n"
+          "  --policy LIST        placement policies, separated by commas (all)\n",
           out);
     for (const char *const *p = place_policies(); *p; p++)
         fprintf(out, "    %s\n", *p);
-    fputs("  --nodes FILE         the machines; else:\n"
-          "  --gpus N, --per-node N, --gpu-memory SIZE   (12, 4, 16GiB)\n"
-          "  --draw KIND          without FILE: what is drawn (day)\n",
+    fputs("  --nodes FILE         table of the nodes; replaces the next three\n"
+          "  --gpus N, --per-node N, --gpu-memory SIZE   GPUs in all, per node, and their memory\n"
+          "                       (12, 4, 16GiB)\n"
+          "  --draw KIND          kind of jobs to draw when no FILE is given (day)\n",
           out);
     jobset_draw_explain(out);
-    fputs("  --jobs N, --load X   of day (10,000; 0.9 of the GPUs' time)\n"
-          "  --pods FILE          of gpucolo: what jobs are drawn from\n"
-          "  --mean-gpus X, --service-part X, --days X   of gpucolo (305.9, 0.75, 57)\n"
-          "  --slo X              a service may take so many times its length\n"
-          "  --plan-slo           the placer reckons with what an SLO below 1 takes\n"
-          "  --first-fit          the first GPU that fits is taken, whatever the policy prefers\n"
-          "  --service-use X, --train-use X   Alibaba's: the part used of what was asked for (1)\n"
-          "  --cut TIME           Alibaba's: jobs take no longer\n"
-          "  --error X, --memory-error X   of what is told of jobs, logarithms (0.133, 0.1)\n"
-          "  --speeds WHICH       curve: all on a GPU are slowed down alike; shares: services get\n"
-          "                       what they promise; policy: shares under alone, separate, gslice\n"
-          "                       and gpucolo (policy)\n"
-          "  --curve A2,A1,A0     by over-commitment (1.16664,-0.00302,4e-05)\n"
-          "  --tangent X          from there on straight (nowhere)\n"
-          "  --memory sum|lanes   how jobs' memory adds up on a GPU (sum)\n"
-          "  --queues N, --batch N   k and beta of Horus (the policy's, 15)\n"
-          "  --jobs-most N, --util-most X   on one GPU, at most (no limit)\n"
-          "  --measure TIME       after which jobs are measured; 0: never (60s)\n"
-          "  --begin TIME         set-up of each start (0)\n"
-          "  --memory-end TIME    after which one ends that has not the memory (30s)\n"
-          "  --keep TIME          who is stopped has whole multiples of it of its work (10min)\n"
-          "  --hold-error X, --tolerance X   shares: how exactly SLOs are held, and counted\n"
-          "                       (0.01, 0.02)\n"
-          "  --seed N, --seeds N  (1, 1)\n"
-          "  --write FILE         the jobs of the first seed as a table, and no run\n"
-          "  --svg FILE           a picture\n"
-          "  --json               one JSON object\n\n",
-          out);
+    fputs(
+        "  --jobs N, --load X   day: number of jobs, and part of the GPUs' time they need (10000, "
+        "0.9)\n"
+        "  --pods FILE          gpucolo: table from which jobs are drawn\n"
+        "  --mean-gpus X        gpucolo: mean number of GPUs in use (305.9)\n"
+        "  --service-part X     gpucolo: part of the jobs that are services (0.75)\n"
+        "  --days X             gpucolo: length of the trace (57)\n"
+        "  --slo X              time that a service may take, as a multiple of its length "
+        "alone\n"
+        "                       (1; day: 1.5)\n"
+        "  --plan-slo           tell the placer the share that an --slo below 1 needs\n"
+        "  --first-fit          take the first GPU that fits, whatever the policy prefers\n"
+        "  --service-use X, --train-use X   Alibaba's table: part of the request that jobs use "
+        "(1)\n"
+        "  --cut TIME           Alibaba's table: longest length of a job\n"
+        "  --error X, --memory-error X   errors of the predicted use and memory, as standard\n"
+        "                       deviations of their logarithms (0.133, 0.1)\n"
+        "  --speeds WHICH       curve: all jobs of a GPU slow down alike; shares: services get "
+        "what\n"
+        "                       they were promised; policy: shares for alone, separate, gslice "
+        "and\n"
+        "                       gpucolo, curve for the others (policy)\n"
+        "  --curve A2,A1,A0     slowdown of jobs as a polynomial of the demand above 1 "
+        "(1.16664,-0.00302,4e-05)\n"
+        "  --tangent X          demand from which the curve is a straight line (never)\n"
+        "  --memory sum|lanes   how the memory of jobs on a GPU adds up (sum)\n"
+        "  --queues N, --batch N   k and beta of Horus (the policy's, 15)\n"
+        "  --jobs-most N, --util-most X   largest number of jobs on a GPU, and their utilisation "
+        "(no limit)\n"
+        "  --measure TIME       time after which a job's use is measured; 0: never (60s)\n"
+        "  --begin TIME         set-up time of each start (0)\n"
+        "  --memory-end TIME    time after which a job without enough memory ends (30s)\n"
+        "  --keep TIME          interval of checkpoints: a stopped job loses its work since the "
+        "last (10min)\n"
+        "  --hold-error X, --tolerance X   shares: how exactly targets are held, and how much "
+        "more\n"
+        "                       counts as a violation (0.01, 0.02)\n"
+        "  --seed N, --seeds N  first seed, and number of seeds (1, 1)\n"
+        "  --write FILE         write the jobs of the first seed as a table, and simulate nothing\n"
+        "  --svg FILE           draw the results\n"
+        "  --json               print one JSON object\n"
+        "\n",
+        out);
 }

@@ -44,28 +44,36 @@ void serveopt_finish(struct serveopt *o) {
 
 void serveopt_explain(FILE *out) {
     fputs(
-        "serve: requests to a served model, the part of them that is finished in time, by the\n"
-        "policies of salus-serve.\n"
-        "  --policy LIST        separated by commas (all)\n"
-        "  --slo LIST           deadlines, of the 0.99 quantile of times alone (1.5,2,3,4,5)\n"
-        "  --modes N            applications, a mode each, evenly from --low to --high (3)\n"
-        "  --low TIME, --high TIME   (10ms, 100ms); one mode is in the middle\n"
-        "  --sigma TIME[,TIME]  deviation of the first mode, and of the last (3ms)\n"
-        "  --lognormal MEAN,P99 times alone, instead: short requests and long ones\n"
-        "  --c0 TIME, --c1 X    a batch of k takes c0 + c1 k l, l its longest alone (25ms, 0.15)\n"
-        "  --overhead TIME      and so much more for each of its requests (0)\n"
-        "  --largest N          batch; sizes are powers of two (16)\n"
-        "  --workers N          (1)\n"
-        "  --load X             of what the workers can serve in the best batches (0.7)\n"
-        "  --arrivals HOW       poisson (default), bursty, or gaps:FILE (JSON), scaled\n"
-        "  --requests N         of a world (10000)\n"
-        "  --seed N, --seeds N  worlds of each kind (from 1 on, 5)\n"
-        "  --unknown            nobody has seen a request before it begins\n"
-        "  --set KEY=VALUE      of orloj: b (a ms, 1e-4), own, urgent (yes, no); of infer5: "
-        "ahead,\n"
-        "                       grace (10ms), plain\n"
-        "  --detail             what became of the others, and how large batches were\n"
-        "  --json               one JSON object\n\n",
+        "serve: simulates requests to a served model and prints the part of them that finish "
+        "before\n"
+        "their deadline, for each policy of salus-serve.\n"
+        "  --policy LIST        policies, separated by commas (all)\n"
+        "  --slo LIST           deadlines, as multiples of the 0.99 quantile of times alone\n"
+        "                       (1.5,2,3,4,5)\n"
+        "  --modes N            number of applications, each with its own mode, from --low to "
+        "--high (3)\n"
+        "  --low TIME, --high TIME   first and last mode; a single mode lies in the middle (10ms, "
+        "100ms)\n"
+        "  --sigma TIME[,TIME]  deviation of the first mode, and of the last if it differs (3ms)\n"
+        "  --lognormal MEAN,P99 draw times alone with this mean and 0.99 quantile, instead of "
+        "modes\n"
+        "  --c0 TIME, --c1 X    a batch of k takes c0 + c1 k l; l: longest time alone (25ms, "
+        "0.15)\n"
+        "  --overhead TIME      additional time for each request of a batch (0)\n"
+        "  --largest N          largest batch; sizes are powers of two (16)\n"
+        "  --workers N          number of workers (1)\n"
+        "  --load X             rate of requests, relative to the workers' best capacity (0.7)\n"
+        "  --arrivals HOW       poisson (default), bursty, or gaps:FILE (JSON), scaled to the "
+        "load\n"
+        "  --requests N         number of requests in a world (10000)\n"
+        "  --seed N, --seeds N  first seed, and number of worlds of each kind (1, 5)\n"
+        "  --unknown            start each world without known times of requests\n"
+        "  --set KEY=VALUE      parameter of orloj: b (per ms, 1e-4), own, urgent (yes, no); of "
+        "infer5:\n"
+        "                       ahead, grace (10ms), plain\n"
+        "  --detail             print also late, timed-out and refused requests, and batch sizes\n"
+        "  --json               print one JSON object\n"
+        "\n",
         out);
 }
 
@@ -85,12 +93,14 @@ static bool take_real(FILE *err, const char *option, const char *text, double *o
     char *end;
     *out = strtod(text, &end);
     if (end != text && !*end && *out >= 0 && *out <= REAL_MOST) return true;
-    return refuse(err, "%s: '%s' is not a number within its range", option, text);
+    return refuse(err, "%s: '%s' is not a number in the allowed range; see salus-sim(1)", option,
+                  text);
 }
 
 static bool take_ns(FILE *err, const char *option, const char *text, uint64_t *out) {
     if (quantity_parse(QUANTITY_TIME, text, out) == 0 && *out <= TIME_MOST_NS) return true;
-    return refuse(err, "%s: '%s' is not a time such as 5ms", option, text);
+    return refuse(err, "%s: '%s' is not a time; give a number and a unit, such as 5ms", option,
+                  text);
 }
 
 static bool take_ms(FILE *err, const char *option, const char *text, double *out) {
@@ -105,9 +115,9 @@ static bool take_slos(struct serveopt *o, char *list, FILE *err) {
     for (char *word, *rest = list; (word = strsep(&rest, ","));) {
         double *slo = &o->config.slos[o->config.slo_count];
         if (o->config.slo_count++ == SERVE_SLOS)
-            return refuse(err, "--slo: more than %u", SERVE_SLOS);
+            return refuse(err, "--slo: at most %u deadlines can be given", SERVE_SLOS);
         if (!take_real(err, "--slo", word, slo)) return false;
-        if (*slo == 0) return refuse(err, "--slo: not 0");
+        if (*slo == 0) return refuse(err, "--slo: a deadline must be above 0");
     }
     return true;
 }
@@ -124,7 +134,8 @@ static bool take_sigma(struct serveopt *o, char *value, FILE *err) {
     struct demand_spec *d = &o->config.demand;
     double last_ms;
     if (!take_pair(err, "--sigma", value, &d->sigma_ms, &last_ms)) return false;
-    if (last_ms > 0 && d->sigma_ms == 0) return refuse(err, "--sigma: the first is 0");
+    if (last_ms > 0 && d->sigma_ms == 0)
+        return refuse(err, "--sigma: the first deviation must be above 0");
     d->widening = last_ms > 0 ? last_ms / d->sigma_ms : 0;
     return true;
 }
@@ -142,7 +153,8 @@ static bool take_arrivals(struct serveopt *o, const char *how, FILE *err) {
     int failed = gaps_read(&o->gaps, f);
     fclose(f);
     if (failed)
-        return refuse(err, "%s: number %u is not a time in seconds", how + 5, o->gaps.count + 1);
+        return refuse(err, "%s: number %u of the list is not a time in seconds", how + 5,
+                      o->gaps.count + 1);
     d->gaps = o->gaps.s;
     d->gap_count = o->gaps.count;
     return true;
@@ -168,7 +180,7 @@ static bool take_set(struct serveopt *o, char *pair, FILE *err) {
         if (*switches[i].at || strcmp(value, "no") == 0 || strcmp(value, "0") == 0) return true;
         return refuse(err, "--set %s: '%s' is not yes or no", pair, value);
     }
-    return refuse(err, "--set: there is no key '%s'", pair);
+    return refuse(err, "--set: there is no key '%s'; see salus-sim(1)", pair);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -190,7 +202,9 @@ static bool take_count(struct serveopt *o, const char *option, const char *value
         if (strcmp(counts[i].name, option) != 0) continue;
         *taken = quantity_parse(QUANTITY_COUNT, value, &n) == 0 && n >= 1 && n <= counts[i].most;
         *counts[i].at = (uint32_t)n;
-        if (!*taken) refuse(err, "%s: '%s' is not a number within its range", option, value);
+        if (!*taken)
+            refuse(err, "%s: '%s' is not a number in the allowed range; see salus-sim(1)", option,
+                   value);
         return true;
     }
     return false;
@@ -231,7 +245,8 @@ static bool take_value(struct serveopt *o, const char *option, char *value, FILE
         if (quantity_parse(QUANTITY_COUNT, value, &o->config.seed) == 0) return true;
         return refuse(err, "--seed: '%s' is not a number", value);
     }
-    if (strcmp(option, "--policy") != 0) return refuse(err, "there is no option %s", option);
+    if (strcmp(option, "--policy") != 0)
+        return refuse(err, "serve has no option %s; see salus-sim --help", option);
     o->config.policies = value;
     return true;
 }
@@ -251,19 +266,23 @@ static bool take_flag(struct serveopt *o, const struct args *a) {
 /* Checks conditions on several options. */
 static bool check(const struct serveopt *o, FILE *err) {
     const struct demand_spec *d = &o->config.demand;
-    if (d->load == 0) return refuse(err, "--load: not 0");
+    if (d->load == 0) return refuse(err, "--load: the load must be above 0");
     if (d->low_ms > d->high_ms) return refuse(err, "--low is above --high");
-    if (d->c0_ms == 0 && d->c1 == 0) return refuse(err, "--c0, --c1: batches take no time");
+    if (d->c0_ms == 0 && d->c1 == 0)
+        return refuse(err, "--c0 and --c1 cannot both be 0: batches would take no time");
     return true;
 }
 
 bool serveopt_take(struct serveopt *o, char **argv, FILE *err) {
     struct args a = {.rest = argv + 1};
     for (enum args_kind kind; (kind = args_next(&a)) != ARGS_END;) {
-        if (kind == ARGS_WORD) return refuse(err, "'%s' is no option", a.name);
+        if (kind == ARGS_WORD)
+            return refuse(err, "'%s' is not an option; see salus-sim --help", a.name);
         if (take_flag(o, &a)) continue;
         if (!args_value(&a))
-            return refuse(err, "%s: no such option, or its value is missing", a.name);
+            return refuse(
+                err, "%s: the option is unknown, or its value is missing; see salus-sim --help",
+                a.name);
         if (!take_value(o, a.name, a.value, err)) return false;
     }
     return check(o, err);

@@ -50,7 +50,8 @@ int simadvise_verb(struct simcli *c, char **paths, int count) {
     uint32_t read = 0;
     int status = SIMCLI_OK;
     if (count < 1 || count > (int)WORKLOAD_MERGE_FILES)
-        return simverb_fail(c, SIMCLI_USAGE, "advise: one to %u files", WORKLOAD_MERGE_FILES);
+        return simverb_fail(c, SIMCLI_USAGE, "advise: give one to %u workload files",
+                            WORKLOAD_MERGE_FILES);
     for (; read < (uint32_t)count; read++) {
         names[read] = paths[read];
         status = simverb_read(c, &files[read], paths[read]);

@@ -36,79 +36,103 @@ static int print_help(FILE *out) {
         "       salus-sim generate --kind KIND [OPTION]...\n"
         "       salus-sim serve [OPTION]...\n"
         "       salus-sim tune [OPTION]...\n"
-        "       salus-sim cluster [FILE] [OPTION]...\n\n"
-        "run: each job alone, and the workload under each lane policy, in virtual time.\n"
-        "FILE may be -.\n"
+        "       salus-sim cluster [FILE] [OPTION]...\n"
+        "\n"
+        "Values in parentheses are defaults.\n"
+        "\n"
+        "run: simulates each job alone, and the workload under each lane policy, in virtual time.\n"
+        "FILE may be -, for standard input.\n"
         "  --policy LIST        lane policies, separated by commas (all)\n"
-        "  --kernel POLICY      the kernel policy (streams)\n"
-        "  --seed N             of all that is random (1)\n"
-        "  --set KEY=VALUE      lane, kernel, or a parameter: below; also 1 and 0 for yes and no,\n"
-        "                       and thousandths for a percentage\n"
-        "  --json               one JSON object\n"
-        "  --per-job            in it, a record a job\n"
-        "  --timeline FILE      Chrome trace events (chrome://tracing, Perfetto)\n"
-        "  --svg FILE           the timeline as a picture\n"
-        "  --trace FILE         every step as text: a line an event, an action\n"
-        "  --rates FILE         iterations of each job in each window, as CSV\n"
-        "  --window TIME        of --rates (1s)\n"
-        "  --slos FILE          each control period: targets, what was measured, pauses, shares\n"
-        "  --check              the scheduler's invariants after every step; slow\n"
-        "With several policies, FILE.x of these files becomes FILE-POLICY.x.\n\n"
-        "compare: a workload of kernels under each kernel policy, and each job alone.\n"
-        "  --policy LIST        kernel policies (all)\n"
-        "  --control LIST       controllers, each with each of these (--set control)\n"
-        "  --seeds N            so many seeds from --seed on: means and spreads (1)\n"
-        "  --svg FILE           the table as a picture\n"
-        "  --contention SLOTS,LEFT   of the device, instead of those calibrated\n"
-        "  --seed, --set, --json, --check as above\n\n"
-        "advise: whether the jobs of these files should share the device, in sentences: each\n"
-        "alone, and all of them under every policy that makes sense.\n"
-        "  --goal GOAL          throughput, latency (of those that serve or have a priority) or\n"
-        "                       fair (by the jobs: latency where there are such beside others)\n"
-        "  --most-loss PART     latency: so much longer than alone at most (10%)\n"
-        "  --starts N           so many, each at another moment (10)\n"
-        "  --svg FILE           the answer as a picture\n"
-        "  --seed, --set, --contention, --json, --check as above\n\n"
-        "check: whether the file is a workload; lists all faults.\n\n"
-        "replay: a recording of events ('salusctl record --events', --trace) through the\n"
-        "scheduler again: the actions must be the same, line by line. It is read in a sandbox.\n"
-        "  --any-build          also one that begins with another build's checkpoint\n"
-        "  --trust              without sandbox and limits: whoever wrote it may do anything\n\n"
+        "  --kernel POLICY      kernel policy (streams)\n"
+        "  --seed N             seed of all random numbers (1)\n"
+        "  --set KEY=VALUE      set lane, kernel or a parameter (see below); 1 and 0 mean yes and "
+        "no,\n"
+        "                       and thousandths are accepted for a percentage\n"
+        "  --json               print one JSON object\n"
+        "  --per-job            add a record for each job to the JSON object\n"
+        "  --timeline FILE      write Chrome trace events (chrome://tracing, Perfetto)\n"
+        "  --svg FILE           draw the timeline\n"
+        "  --trace FILE         write every step as text, a line for each event and action\n"
+        "  --rates FILE         write the iterations of each job in each window, as CSV\n"
+        "  --window TIME        length of a window of --rates (1s)\n"
+        "  --slos FILE          write targets, measured values, pauses and shares of each control\n"
+        "                       period, as CSV\n"
+        "  --check              check the scheduler's invariants after every step; slow\n"
+        "With several policies, each file FILE.x becomes FILE-POLICY.x.\n"
+        "\n"
+        "compare: simulates a workload of kernels under each kernel policy, and each job alone.\n"
+        "  --policy LIST        kernel policies, separated by commas (all)\n"
+        "  --control LIST       controllers, each combined with each kernel policy (--set "
+        "control)\n"
+        "  --seeds N            number of seeds, from --seed on; prints means and deviations (1)\n"
+        "  --svg FILE           draw the table\n"
+        "  --contention SLOTS,LEFT   contention of the device, instead of the calibrated values\n"
+        "  --seed, --set, --json, --check as above\n"
+        "\n"
+        "advise: tells whether the jobs of these files should share the device. Simulates each "
+        "job\n"
+        "alone, and all together under every policy that makes sense.\n"
+        "  --goal GOAL          throughput, latency (of jobs that serve or have a priority) or "
+        "fair\n"
+        "                       (latency if such jobs run beside others, otherwise throughput)\n"
+        "  --most-loss PART     with latency: how much longer than alone such jobs may take (10%)\n"
+        "  --starts N           number of starts, each with other offsets between the jobs (10)\n"
+        "  --svg FILE           draw the answer\n"
+        "  --seed, --set, --contention, --json, --check as above\n"
+        "\n"
+        "check: checks a workload file and lists all errors.\n"
+        "\n"
+        "replay: repeats a recording of events ('salusctl record --events', --trace) and checks "
+        "that\n"
+        "the scheduler takes the same actions, line by line. Reads the file in a sandbox.\n"
+        "  --any-build          accept a checkpoint of another build\n"
+        "  --trust              read without sandbox and limits; only for files of trusted "
+        "authors\n"
+        "\n"
         "generate: writes a workload.\n"
-        "  --kind KIND\n",
+        "  --kind KIND          kind of workload:\n",
         out);
     generate_explain(out);
-    fputs("  --seed N, -o FILE, --jobs N, --iterations N\n"
-          "  --durations FILE     salus-table2: run times to draw from, one a line\n"
+    fputs("  --seed N             seed of all random numbers (1)\n"
+          "  -o FILE              file to write (standard output)\n"
+          "  --jobs N             random: number of jobs\n"
+          "  --iterations N       random: mean number of iterations of a job\n"
+          "  --durations FILE     salus-table2: run times to draw from, one per line\n"
           "  --think TIME         salus-fig13: mean time between requests (5s)\n"
-          "  --demand U           of all jobs, instead of each one's own\n"
-          "  --tables FOLDER      orion: where MODEL.csv are\n"
-          "  --high MODEL         orion: a high-priority job; --best MODEL: a best-effort one\n"
-          "  --arrivals HOW       orion: of the job before: closed (default), poisson:RATE,\n"
-          "                       uniform:RATE (a second), gaps:FILE, shuffled:FILE (JSON)\n"
-          "  --think TIME         orion: of the job before: host time between iterations (0)\n"
-          "  --until TIME         orion: (60s)\n"
-          "  --launch TIME, --dispatch TIME   orion: (5us)\n"
-          "  --slice TIME         orion: within which kernels can give way (0: not)\n"
-          "  --subgrids           orion: they can stand still between waves\n"
-          "  --full PART          orion: kernels of class memory are at full speed on that part\n"
-          "                       of the SMs (1)\n"
-          "  --right-size PART    orion: best-effort kernels get the fewest SMs at which they\n"
-          "                       take no more than that part longer (0: all that they fill)\n\n",
+          "  --demand U           demand of all jobs, instead of each job's own\n"
+          "  --tables FOLDER      orion: folder of the kernel tables, MODEL.csv\n"
+          "  --high MODEL         orion: add a high-priority job\n"
+          "  --best MODEL         orion: add a best-effort job\n"
+          "  --arrivals HOW       orion: arrivals of the job named before: closed (default),\n"
+          "                       poisson:RATE or uniform:RATE (per second), gaps:FILE or\n"
+          "                       shuffled:FILE (JSON)\n"
+          "  --think TIME         orion: host time between iterations of the job named before (0)\n"
+          "  --until TIME         orion: end of the run (60s)\n"
+          "  --launch TIME        orion: host time from one launch to the next (5us)\n"
+          "  --dispatch TIME      orion: time from a decision until the device can begin (5us)\n"
+          "  --slice TIME         orion: kernels yield within this time (0: at the end of a wave)\n"
+          "  --subgrids           orion: kernels can be suspended between waves\n"
+          "  --full PART          orion: part of the SMs on which kernels of class memory run at "
+          "full\n"
+          "                       speed (1)\n"
+          "  --right-size PART    orion: best-effort kernels get the fewest SMs on which they take "
+          "at\n"
+          "                       most this part longer (0: all that they fill)\n"
+          "\n",
           out);
     serveopt_explain(out);
     tuneopt_explain(out);
     clusteropt_explain(out);
-    fputs("Measures of run:\n", out);
+    fputs("Measures printed by run:\n", out);
     summary_explain(out);
-    fputs("\nWhere a job has a target of latency (slo=), of each job:\n", out);
+    fputs("\nMeasures of each job with a latency target (slo=):\n", out);
     slos_explain(out);
     fputc('\n', out);
     policies_help(out);
     fputs(
         "\n  --help\n\n"
-        "Exit status: 0 done, 1 failed, 2 usage, 3 the workload has faults, 4 the scheduler broke\n"
-        "a rule.\n",
+        "Exit status: 0 done, 1 failed, 2 usage, 3 the workload has errors, 4 the scheduler broke\n"
+        "an invariant.\n",
         out);
     return SIMCLI_OK;
 }
@@ -173,7 +197,9 @@ static int verb_generate(struct simcli *c) {
     struct workload w;
     struct buf errors;
     FILE *f = c->out;
-    if (!c->opt.generate.kind) return simverb_fail(c, SIMCLI_USAGE, "generate: --kind is missing");
+    if (!c->opt.generate.kind)
+        return simverb_fail(c, SIMCLI_USAGE,
+                            "generate: --kind is missing; salus-sim --help lists the kinds");
     buf_init(&errors);
     int status = SIMCLI_OK, err = generate(&w, &c->opt.generate, &errors);
     if (err)
@@ -215,9 +241,10 @@ int simcli_main(FILE *out, FILE *err, int argc, char **argv) {
         else if (strcmp(verb, "generate") == 0 && count == 1)
             status = verb_generate(&c);
         else
-            status = simverb_fail(&c, SIMCLI_USAGE,
-                                  "run, compare, check or replay FILE, advise FILE..., generate, "
-                                  "serve, tune or cluster; see --help");
+            status = simverb_fail(
+                &c, SIMCLI_USAGE,
+                "a verb is missing or unknown; the verbs are run, compare, advise, check, replay, "
+                "generate, serve, tune and cluster: see salus-sim --help");
     }
     simopt_finish(&c.opt);
     free(words);

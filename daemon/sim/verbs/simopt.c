@@ -45,7 +45,8 @@ static bool take_number(FILE *err, const char *option, enum quantity kind, const
                         uint64_t max, uint64_t *out) {
     if (quantity_parse(kind, text, out) == 0 && *out <= max) return true;
     return refuse(err, "%s: '%s' is not %s", option, text,
-                  kind == QUANTITY_TIME ? "a time such as 5s" : "a number within its range");
+                  kind == QUANTITY_TIME ? "a time such as 5s"
+                                        : "a number in the allowed range; see salus-sim(1)");
 }
 
 /* ---- --set ----------------------------------------------------------------------------------- */
@@ -97,7 +98,7 @@ static bool take_set(struct simopt *o, char *pair, FILE *err) {
         }
     const struct parameter *k = parameters_find(pair);
     return k ? take_parameter(&o->policy, k, value, err)
-             : refuse(err, "--set: there is no key '%s'", pair);
+             : refuse(err, "--set: there is no key '%s'; salus-sim --help lists the keys", pair);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -166,12 +167,13 @@ static bool number_option(struct simopt *o, const char *option, struct number_op
 static bool take_job(struct simopt *o, const char *option, char *value, FILE *err) {
     struct generate_orion *g = &o->generate.orion;
     if (strcmp(option, "--arrivals") == 0) {
-        if (g->count == 0) return refuse(err, "--arrivals: of which job? --high or --best first");
+        if (g->count == 0)
+            return refuse(err, "--arrivals: give --high or --best before it, to name the job");
         g->jobs[g->count - 1].arrivals = value;
         return true;
     }
     if (g->count == WORKLOAD_MAX_KERNEL_JOBS)
-        return refuse(err, "%s: more than %u jobs", option, WORKLOAD_MAX_KERNEL_JOBS);
+        return refuse(err, "%s: at most %u jobs can be given", option, WORKLOAD_MAX_KERNEL_JOBS);
     if (g->count == g->cap) {
         uint32_t cap = g->cap ? 2 * g->cap : 64;
         struct generate_job *more = realloc(g->jobs, cap * sizeof(*more));
@@ -194,7 +196,8 @@ static bool take_contention(struct simopt *o, char *value, FILE *err) {
         !take_number(err, "--contention", QUANTITY_MILLI, left, 1000, &left_milli))
         return false;
     if (slots_milli < 1000 || left_milli == 0)
-        return refuse(err, "--contention: SLOTS is from 1 to 2, LEFT above 0 and at most 1");
+        return refuse(err,
+                      "--contention: SLOTS must be from 1 to 2, and LEFT above 0 and at most 1");
     o->contention = (struct kdev_contention){.slots = (double)slots_milli / 1e3,
                                              .left = (double)left_milli / 1e3};
     return true;
@@ -222,7 +225,8 @@ static bool take_value(struct simopt *o, const char *option, char *value, FILE *
     if (strcmp(option, "--high") == 0 || strcmp(option, "--best") == 0 ||
         strcmp(option, "--arrivals") == 0)
         return take_job(o, option, value, err);
-    if (!number_option(o, option, &n)) return refuse(err, "there is no option %s", option);
+    if (!number_option(o, option, &n))
+        return refuse(err, "this verb has no option %s; see salus-sim --help", option);
     if (!take_number(err, option, n.kind, value, n.max, &number)) return false;
     if (n.at)
         *n.at = number;
@@ -262,7 +266,9 @@ bool simopt_take(struct simopt *o, char **argv, char **words, int *count, FILE *
         }
         if (take_flag(o, &a)) continue;
         if (!args_value(&a))
-            return refuse(err, "%s: no such option, or its value is missing", a.name);
+            return refuse(
+                err, "%s: the option is unknown, or its value is missing; see salus-sim --help",
+                a.name);
         if (!take_value(o, a.name, a.value, err)) return false;
     }
     return true;

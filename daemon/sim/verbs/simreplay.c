@@ -51,7 +51,9 @@ static int say(const struct simreplay_said *s, struct outcome *o) {
     case REPLAY_DAMAGED: return fail(s, SIMCLI_WORKLOAD, ":%" PRIu64 ": %s", r->line, r->why);
     case REPLAY_BUILD: return fail(s, SIMCLI_WORKLOAD, ": %s", r->why);
     case REPLAY_FAILED: return fail(s, SIMCLI_FAILED, ": %s", r->why);
-    default: return fail(s, SIMCLI_WORKLOAD, ": it made its reader give no verdict: it is hostile");
+    default:
+        return fail(s, SIMCLI_WORKLOAD,
+                    ": its reader ended without a verdict: the file is hostile");
     }
     fprintf(s->out,
             "%s: %" PRIu64 " steps, %" PRIu64 " events, %" PRIu64 " actions, all the same%s\n",
@@ -70,22 +72,21 @@ static int run_apart(const struct simreplay_said *s, struct outcome *o, int in) 
     case SANDBOX_DONE: break;
     case SANDBOX_NONE:
         return fail(s, SIMCLI_FAILED,
-                    ": not replayed: there can be no sandbox here (%s). With --trust it is read "
-                    "without one, which who wrote it can make crash, or worse",
+                    ": not replayed: this system allows no sandbox (%s). With --trust the file is "
+                    "read without one; its author could then run code",
                     strerror(detail));
     case SANDBOX_FORBIDDEN:
         return fail(s, SIMCLI_WORKLOAD,
-                    ": its reader was killed at a system call that reading does not need: its "
-                    "checkpoint is damaged, or hostile");
+                    ": its reader was killed at a system call that reading does not need: the "
+                    "checkpoint is damaged or hostile");
     case SANDBOX_CRASHED:
-        return fail(
-            s, SIMCLI_WORKLOAD,
-            ": its reader crashed (%s), in a sandbox: its checkpoint is damaged, or hostile; "
-            "with --trust a debugger can see it",
-            strsignal(detail));
+        return fail(s, SIMCLI_WORKLOAD,
+                    ": its reader crashed in the sandbox (%s): the checkpoint is damaged or "
+                    "hostile; --trust allows a debugger",
+                    strsignal(detail));
     case SANDBOX_SLOW:
         return fail(s, SIMCLI_WORKLOAD,
-                    ": it took more than %u s of processor time; --trust sets no limits",
+                    ": reading took more than %u s of processor time; --trust sets no limit",
                     SIMREPLAY_CPU_S);
     }
     return say(s, o);

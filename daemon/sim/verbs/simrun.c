@@ -216,8 +216,9 @@ static int run_all(struct simrun *s, char *policies) {
     int status = run_alone(s, policy ? policy : "");
     if (json) fputs(",\"runs\":[", s->c->out);
     for (; status == SIMCLI_OK && policy; policy = strtok_r(rest, ",", &rest))
-        status = s->count > MAX_POLICIES ? simverb_fail(s->c, SIMCLI_USAGE, "--policy: too many")
-                                         : run_one(s, policy);
+        status = s->count > MAX_POLICIES
+                     ? simverb_fail(s->c, SIMCLI_USAGE, "--policy: too many policies are given")
+                     : run_one(s, policy);
     if (json) fputs("]}\n", s->c->out);
     return status;
 }

@@ -40,8 +40,11 @@ static bool take_kinds(struct tuneopt *o, char *list, FILE *err) {
     c->kind_count = 0;
     for (char *word, *rest = list; (word = strsep(&rest, ","));) {
         const struct tuner_kind *kind = tuners_find(word);
-        if (!kind) return refuse(err, "--algorithm: there is no '%s'", word);
-        if (c->kind_count == TUNEJOBS_LIST) return refuse(err, "--algorithm: too many");
+        if (!kind)
+            return refuse(err, "--algorithm: there is no algorithm '%s'; see salus-sim --help",
+                          word);
+        if (c->kind_count == TUNEJOBS_LIST)
+            return refuse(err, "--algorithm: too many algorithms are given");
         c->kinds[c->kind_count++] = kind;
     }
     return true;
@@ -52,8 +55,8 @@ static bool take_tasks(struct tuneopt *o, char *list, FILE *err) {
     c->task_count = 0;
     for (char *word, *rest = list; (word = strsep(&rest, ","));) {
         const struct work_task *task = work_find(word);
-        if (!task) return refuse(err, "--task: there is no '%s'", word);
-        if (c->task_count == TUNEJOBS_LIST) return refuse(err, "--task: too many");
+        if (!task) return refuse(err, "--task: there is no task '%s'; see salus-sim --help", word);
+        if (c->task_count == TUNEJOBS_LIST) return refuse(err, "--task: too many tasks are given");
         c->tasks[c->task_count++] = *task;
     }
     return true;
@@ -70,8 +73,8 @@ static bool take_modes(struct tuneopt *o, char *list, FILE *err) {
     c->mode_count = 0;
     for (char *word, *rest = list; (word = strsep(&rest, ","));) {
         const struct tunejobs_mode *mode = find_mode(word);
-        if (!mode) return refuse(err, "--mode: there is no '%s'", word);
-        if (c->mode_count == TUNEJOBS_MODES) return refuse(err, "--mode: too many");
+        if (!mode) return refuse(err, "--mode: there is no mode '%s'; see salus-sim --help", word);
+        if (c->mode_count == TUNEJOBS_MODES) return refuse(err, "--mode: too many modes are given");
         c->modes[c->mode_count++] = mode;
     }
     return true;
@@ -82,14 +85,15 @@ static bool take_number(FILE *err, const char *option, const char *text, uint64_
     uint64_t n = 0;
     bool taken = quantity_parse(QUANTITY_COUNT, text, &n) == 0 && n >= 1 && n <= most;
     *out = (uint32_t)n;
-    return taken || refuse(err, "%s: '%s' is not a number within its range", option, text);
+    return taken || refuse(err, "%s: '%s' is not a number in the allowed range; see salus-sim(1)",
+                           option, text);
 }
 
 static bool take_gpus(struct tuneopt *o, char *list, FILE *err) {
     struct tunejobs_config *c = &o->config;
     c->gpu_count = 0;
     for (char *word, *rest = list; (word = strsep(&rest, ","));) {
-        if (c->gpu_count == TUNEJOBS_LIST) return refuse(err, "--gpus: too many");
+        if (c->gpu_count == TUNEJOBS_LIST) return refuse(err, "--gpus: too many numbers are given");
         if (!take_number(err, "--gpus", word, SALUS_FLUID_GPUS_MOST, &c->gpus[c->gpu_count++]))
             return false;
     }
@@ -135,7 +139,9 @@ static bool take_real(struct tuneopt *o, const char *option, const char *value, 
         double x = strtod(value, &end);
         *taken = end != value && !*end && x >= reals[i].least && x <= reals[i].most;
         *reals[i].at = x;
-        if (!*taken) refuse(err, "%s: '%s' is not a number within its range", option, value);
+        if (!*taken)
+            refuse(err, "%s: '%s' is not a number in the allowed range; see salus-sim(1)", option,
+                   value);
         return true;
     }
     return false;
@@ -151,7 +157,8 @@ static bool take_time(struct tuneopt *o, const char *option, const char *value, 
     if (!at) return false;
     *taken = quantity_parse(QUANTITY_TIME, value, &ns) == 0 && ns <= TIME_MOST_NS;
     *at = (double)ns / 1e9;
-    if (!*taken) refuse(err, "%s: '%s' is not a time such as 3s", option, value);
+    if (!*taken)
+        refuse(err, "%s: '%s' is not a time; give a number and a unit, such as 3s", option, value);
     return true;
 }
 
@@ -164,7 +171,8 @@ static bool take_value(struct tuneopt *o, const char *option, char *value, FILE 
     if (strcmp(option, "--task") == 0) return take_tasks(o, value, err);
     if (strcmp(option, "--mode") == 0) return take_modes(o, value, err);
     if (strcmp(option, "--gpus") == 0) return take_gpus(o, value, err);
-    if (strcmp(option, "--seed") != 0) return refuse(err, "there is no option %s", option);
+    if (strcmp(option, "--seed") != 0)
+        return refuse(err, "tune has no option %s; see salus-sim --help", option);
     if (quantity_parse(QUANTITY_COUNT, value, &o->config.tuning.seed) == 0) return true;
     return refuse(err, "--seed: '%s' is not a number", value);
 }
@@ -207,13 +215,16 @@ static void override(struct tuneopt *o) {
 bool tuneopt_take(struct tuneopt *o, char **argv, FILE *err) {
     struct args a = {.rest = argv + 1};
     for (enum args_kind kind; (kind = args_next(&a)) != ARGS_END;) {
-        if (kind == ARGS_WORD) return refuse(err, "'%s' is no option", a.name);
+        if (kind == ARGS_WORD)
+            return refuse(err, "'%s' is not an option; see salus-sim --help", a.name);
         if (args_is(&a, "--json")) {
             o->json = true;
             continue;
         }
         if (!args_value(&a))
-            return refuse(err, "%s: no such option, or its value is missing", a.name);
+            return refuse(
+                err, "%s: the option is unknown, or its value is missing; see salus-sim --help",
+                a.name);
         if (!take_value(o, a.name, a.value, err)) return false;
     }
     override(o);
@@ -222,29 +233,34 @@ bool tuneopt_take(struct tuneopt *o, char **argv, FILE *err) {
 
 void tuneopt_explain(FILE *out) {
     fputs(
-        "tune: a tuning job, its trials on GPUs in several ways (thesis, chapter 3): how long\n"
-        "until the first trial reaches the target, or, of grid and random, until all have ended.\n"
-        "  --algorithm LIST     separated by commas (all)\n",
+        "tune: simulates a hyperparameter search whose trials share GPUs in several ways (thesis,\n"
+        "chapter 3). Prints the time until the first trial reaches the target; for grid and "
+        "random,\n"
+        "until all trials have ended.\n"
+        "  --algorithm LIST     search algorithms, separated by commas (all)\n",
         out);
     for (uint32_t i = 0; tuners_kind(i); i++)
         fprintf(out, "    %-18s %s\n", tuners_kind(i)->name, tuners_sentence(i));
-    fputs("  --task LIST          (cifar)\n", out);
+    fputs("  --task LIST          what the trials train (cifar)\n", out);
     for (uint32_t i = 0; work_task(i); i++)
         fprintf(out, "    %-18s %s\n", work_task(i)->name, work_task(i)->sentence);
-    fputs("  --mode LIST          how GPUs are shared (fifo,static,fluid)\n", out);
+    fputs("  --mode LIST          how trials share GPUs (fifo,static,fluid)\n", out);
     for (uint32_t i = 0; tunejobs_mode(i); i++)
         fprintf(out, "    %-18s %s\n", tunejobs_mode(i)->name, tunejobs_mode(i)->sentence);
-    fputs("  --gpus LIST          (8)\n"
-          "  --seed N, --seeds N  jobs of each kind (from 1 on, 5)\n"
-          "  --trials N           of grid and random (27)\n"
-          "  --concurrent N       trials of asha and bohb at a time, but under fifo (8)\n"
-          "  --packed N, --spread N   c and d at most (what --alpha and --beta allow)\n"
-          "  --threshold X        O_th of (3.1), by which c is found (0.1)\n"
-          "  --alpha X, --beta X  overheads of (3.2), instead of the task's\n"
-          "  --costs X            the dearest configuration's epoch, as so many of the cheapest's\n"
-          "  --change TIME        what a resize takes, epsilon (3s)\n"
-          "  --begin TIME         to set up a trial (2s)\n"
-          "  --noise X            deviation of run times as they are told beforehand (0.1)\n"
-          "  --json               one JSON object\n\n",
-          out);
+    fputs(
+        "  --gpus LIST          numbers of GPUs (8)\n"
+        "  --seed N, --seeds N  first seed, and number of jobs of each kind (1, 5)\n"
+        "  --trials N           number of trials of grid and random (27)\n"
+        "  --concurrent N       trials of asha and bohb that run at a time, except under fifo (8)\n"
+        "  --packed N, --spread N   upper limits of c and d (what --alpha and --beta allow)\n"
+        "  --threshold X        O_th of (3.1), from which c follows (0.1)\n"
+        "  --alpha X, --beta X  overheads of (3.2), instead of the task's\n"
+        "  --costs X            cost of the dearest configuration's epoch, relative to the "
+        "cheapest's\n"
+        "  --change TIME        time that a resize takes, epsilon (3s)\n"
+        "  --begin TIME         time to set up a trial (2s)\n"
+        "  --noise X            relative error of the predicted run times (0.1)\n"
+        "  --json               print one JSON object\n"
+        "\n",
+        out);
 }

@@ -86,7 +86,8 @@ static int read_durations(const struct generator *g, double **out, uint32_t *cou
         char *end;
         double value = strtod(line, &end);
         bool number = end != line && (*end == '\n' || *end == '\r' || !*end) && isfinite(value);
-        if (!number && lines++ > 0) err = fail(g, -EINVAL, "durations: a line that is no number");
+        if (!number && lines++ > 0)
+            err = fail(g, -EINVAL, "--durations: a line of the file is not a number");
         if (!number || value <= 0) continue;
         if (*count == cap) {
             double *more = realloc(*out, (cap = cap ? 2 * cap : 1024) * sizeof(**out));
@@ -97,7 +98,7 @@ static int read_durations(const struct generator *g, double **out, uint32_t *cou
         (*out)[(*count)++] = value;
     }
     fclose(f);
-    if (!err && *count == 0) err = fail(g, -EINVAL, "durations: no positive number");
+    if (!err && *count == 0) err = fail(g, -EINVAL, "--durations: the file has no positive number");
     return err;
 }
 
@@ -185,7 +186,9 @@ static int random_jobs(struct generator *g) {
     uint32_t jobs = g->config->jobs ? g->config->jobs : 1000;
     uint32_t iterations = g->config->iterations ? g->config->iterations : 100;
     double at = 0;
-    int err = jobs > WORKLOAD_MAX_JOBS ? fail(g, -EINVAL, "too many jobs") : room(g, jobs);
+    int err = jobs > WORKLOAD_MAX_JOBS
+                  ? fail(g, -EINVAL, "--jobs: the workload would have too many jobs")
+                  : room(g, jobs);
     for (uint32_t i = 0; !err && i < jobs; i++) {
         uint32_t n = 1 + below(g, DRAW_DURATION, i, 2 * iterations - 1);
         struct workload_job job = {
@@ -219,8 +222,8 @@ static const struct {
     {"salus-fig12-superres", "300 jobs superres_128 at once", fig12_superres},
     {"salus-fig12-resnet50", "300 jobs resnet50_50 at once", fig12_resnet50},
     {"salus-fig13", "42 models that serve requests", fig13},
-    {"orion", "jobs of kernels by the tables in --tables", orion},
-    {"random", "--jobs jobs of about --iterations iterations", random_jobs},
+    {"orion", "jobs of kernels from the tables in --tables", orion},
+    {"random", "--jobs jobs of about --iterations iterations each", random_jobs},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -235,7 +238,7 @@ int generate(struct workload *out, const struct generate_config *config, struct 
         return err;
     }
     workload_finish(out);
-    return fail(&g, -EINVAL, "there is no such kind");
+    return fail(&g, -EINVAL, "--kind: the kind is unknown; salus-sim --help lists the kinds");
 }
 
 void generate_explain(FILE *out) {

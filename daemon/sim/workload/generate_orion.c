@@ -107,7 +107,9 @@ static int add_gaps(struct orion *o, const char *path, const char *name) {
     int err = gaps_read(&g, f);
     fclose(f);
     if (err == -EINVAL)
-        refuse(o, "%s: number %u is not a time in seconds, or it is no list", path, g.count + 1);
+        refuse(o,
+               "%s: number %u of the list is not a time in seconds, or the file is not a JSON list",
+               path, g.count + 1);
     if (err) return err;
     buf_printf(&o->text, "gaps name=%s\n", name);
     for (uint32_t i = 0; i < g.count; i++)
@@ -196,7 +198,9 @@ int generate_orion(struct workload *out, const struct generate_orion *config, st
     if (config->subgrids) buf_printf(&o.text, " subgrids=yes");
     if (config->right_milli) buf_printf(&o.text, " right_size=%g", config->right_milli / 1000.0);
     buf_printf(&o.text, "\n");
-    int err = config->count ? add_tables(&o) : refuse(&o, "no job: --high MODEL, --best MODEL");
+    int err = config->count
+                  ? add_tables(&o)
+                  : refuse(&o, "the workload has no job: give --high MODEL or --best MODEL");
     for (uint32_t i = 0; i < config->count && !err; i++)
         err = add_job(&o, &config->jobs[i]);
     if (o.text.failed) err = -ENOMEM;

@@ -24,21 +24,22 @@ static void check_grain(struct parser *p, const struct workload_job *j, uint32_t
     for (uint32_t i = 0; i < workload_keys_job.count; i++) {
         const struct key *k = &workload_keys_job.list[i];
         if (!(seen & 1u << i) || k->grain != other) continue;
-        parser_fault(p, "%s: not with%s kernels=", k->name, j->kernels ? "" : "out");
+        parser_fault(p, "%s cannot be given with%s kernels=", k->name, j->kernels ? "" : "out");
         return;
     }
     if (j->arrivals != WORKLOAD_CLOSED && (j->think_ns || j->host_ns))
-        parser_fault(p, "think, host: not with every=: requests come by themselves");
+        parser_fault(
+            p, "think and host cannot be given with every=, which sets the arrival of requests");
     if (!j->kernels && !j->iteration_ns) parser_fault(p, "iteration is missing");
     if (!j->burst != (j->burst_from_ns >= j->burst_until_ns))
-        parser_fault(p, "burst: a sequence, and burst_until after burst_from");
+        parser_fault(p, "burst needs a sequence, and burst_until after burst_from");
 }
 
 static int take_job(struct parser *p, char *rest) {
     struct workload *w = p->w;
     uint32_t faults = p->faults, seen;
     if (w->count == WORKLOAD_MAX_JOBS) {
-        parser_fault(p, "more than %u jobs", WORKLOAD_MAX_JOBS);
+        parser_fault(p, "the workload has more than %u jobs", WORKLOAD_MAX_JOBS);
         return -E2BIG;
     }
     if (parser_room((void **)&w->jobs, sizeof(*w->jobs), w->count, &p->jobs_cap)) return -ENOMEM;
@@ -59,7 +60,7 @@ static int take_job(struct parser *p, char *rest) {
 
 static int take_device(struct parser *p, char *rest) {
     uint32_t seen;
-    if (p->device_seen) parser_fault(p, "a second device");
+    if (p->device_seen) parser_fault(p, "the device is given twice");
     p->device_seen = true;
     return parser_pairs(p, &workload_keys_device, rest, p->w, &seen);
 }
@@ -74,7 +75,7 @@ static int take_line(struct parser *p, char *line) {
     p->section = SECTION_NONE;
     if (strcmp(word, "job") == 0) return take_job(p, rest);
     if (strcmp(word, "device") == 0) return take_device(p, rest);
-    parser_fault(p, "'%.60s': a line begins with job, device, kernels or gaps", word);
+    parser_fault(p, "'%.60s': a line must begin with job, device, kernels or gaps", word);
     return 0;
 }
 
@@ -90,13 +91,13 @@ static int take_raw_line(struct parser *p, const char *text, size_t bytes) {
     if (bytes > 0 && text[bytes - 1] == '\r') bytes--;
     p->line++;
     if (bytes > WORKLOAD_MAX_LINE_BYTES) {
-        parser_fault(p, "longer than %u bytes", WORKLOAD_MAX_LINE_BYTES);
+        parser_fault(p, "the line is longer than %u bytes", WORKLOAD_MAX_LINE_BYTES);
         return 0;
     }
     const char *hash = memchr(text, '#', bytes); /* a comment may contain any bytes */
     if (hash) bytes = (size_t)(hash - text);
     if (!is_text(text, bytes)) {
-        parser_fault(p, "a byte that is not printable ASCII");
+        parser_fault(p, "the line has a byte that is not printable ASCII");
         return 0;
     }
     memcpy(line, text, bytes);
@@ -138,7 +139,7 @@ static void parse_end(struct parser *p) {
     struct workload *w = p->w;
     if (w->count == 0 && p->faults == 0) {
         p->line = 0;
-        parser_fault(p, "no job");
+        parser_fault(p, "the workload has no job");
     }
     workload_kernels_end(p);
     if (p->faults == 0) qsort(w->jobs, w->count, sizeof(*w->jobs), by_arrival);
@@ -151,10 +152,10 @@ int workload_parse(struct workload *out, const char *text, size_t bytes, struct 
     int err = workload_init(out);
     if (err) return err;
     err = bytes > WORKLOAD_MAX_FILE_BYTES ? -E2BIG : parse_lines(&p, text, bytes);
-    if (err == -E2BIG && p.faults == 0) parser_fault(&p, "more than 256 MiB");
+    if (err == -E2BIG && p.faults == 0) parser_fault(&p, "the file has more than 256 MiB");
     if (!err) parse_end(&p);
     if (p.faults > WORKLOAD_MAX_ERRORS)
-        buf_printf(errors, "and %u more\n", p.faults - WORKLOAD_MAX_ERRORS);
+        buf_printf(errors, "%u more errors are not listed\n", p.faults - WORKLOAD_MAX_ERRORS);
     if (err != -ENOMEM && p.faults) err = -EINVAL;
     if (err) workload_finish(out);
     return err;

@@ -18,7 +18,7 @@ static int take_sequence(struct parser *p, char *rest) {
     uint32_t seen;
     p->section = SECTION_KERNELS;
     if (w->sequences_count == WORKLOAD_MAX_SEQUENCES) {
-        parser_fault(p, "more than %u sequences", WORKLOAD_MAX_SEQUENCES);
+        parser_fault(p, "the workload has more than %u sequences", WORKLOAD_MAX_SEQUENCES);
         return -E2BIG;
     }
     if (parser_room((void **)&w->sequences, sizeof(*w->sequences), w->sequences_count,
@@ -34,7 +34,7 @@ static int take_gaps(struct parser *p, char *rest) {
     uint32_t seen;
     p->section = SECTION_GAPS;
     if (w->gaps_count == WORKLOAD_MAX_SEQUENCES) {
-        parser_fault(p, "more than %u traces of gaps", WORKLOAD_MAX_SEQUENCES);
+        parser_fault(p, "the workload has more than %u traces of gaps", WORKLOAD_MAX_SEQUENCES);
         return -E2BIG;
     }
     if (parser_room((void **)&w->gaps, sizeof(*w->gaps), w->gaps_count, &p->gaps_cap))
@@ -56,19 +56,19 @@ static bool take_time(struct parser *p, const char *text, uint64_t max, const ch
 static int take_host(struct parser *p, bool waits, char *rest) {
     uint64_t ns = 0;
     if (p->section != SECTION_KERNELS) {
-        parser_fault(p, "time of a host in no sequence: `kernels name=...` comes first");
+        parser_fault(p, "host time outside a sequence: begin one with `kernels name=...`");
         return 0;
     }
     if (!waits && !take_time(p, strtok_r(rest, " \t", &rest), WORKLOAD_MAX_KERNEL_NS,
                              "a time from 1ns to 1h", &ns))
         return 0;
-    if (strtok_r(rest, " \t", &rest)) parser_fault(p, "something follows");
+    if (strtok_r(rest, " \t", &rest)) parser_fault(p, "the line has words after the time");
     struct workload_sequence *q = &p->w->sequences[p->w->sequences_count - 1];
     p->host_waits |= waits;
     p->host_ns += ns;
     q->host_ns += ns;
     if (q->host_ns > WORKLOAD_MAX_TIME_NS) {
-        parser_fault(p, "its host takes more than 1000 h");
+        parser_fault(p, "the host time so far is more than 1000 h");
         q->host_ns = p->host_ns = 0;
     }
     return 0;
@@ -87,7 +87,7 @@ static int take_kernel(struct parser *p, bool copy, char *rest) {
     struct workload *w = p->w;
     uint32_t seen;
     if (p->section != SECTION_KERNELS) {
-        parser_fault(p, "a kernel that is in no sequence: `kernels name=...` comes first");
+        parser_fault(p, "a kernel outside a sequence: begin one with `kernels name=...`");
         return 0;
     }
     if (parser_room((void **)&w->kernels, sizeof(*w->kernels), w->kernels_count, &p->kernels_cap))
@@ -145,7 +145,7 @@ static void end_sequence(struct parser *p, uint32_t n) {
     if (q->count == 0) parser_fault(p, "kernels: %s is empty", q->name);
     for (uint32_t i = 0; i < n; i++)
         if (w->sequences[i].name && strcmp(w->sequences[i].name, q->name) == 0)
-            parser_fault(p, "kernels: a second '%s'", q->name);
+            parser_fault(p, "kernels: the sequence '%s' is given twice", q->name);
 }
 
 static void end_gaps(struct parser *p, uint32_t n) {
@@ -156,7 +156,7 @@ static void end_gaps(struct parser *p, uint32_t n) {
     if (g->count == 0) parser_fault(p, "gaps: %s is empty", g->name);
     for (uint32_t i = 0; i < n; i++)
         if (w->gaps[i].name && strcmp(w->gaps[i].name, g->name) == 0)
-            parser_fault(p, "gaps: a second '%s'", g->name);
+            parser_fault(p, "gaps: the trace '%s' is given twice", g->name);
 }
 
 static void resolve_sequence(struct parser *p, const struct workload_job *j, const char *key,
@@ -183,7 +183,8 @@ static void resolve_job(struct parser *p, struct workload_job *j) {
     while (j->gaps < w->gaps_count &&
            (!w->gaps[j->gaps].name || strcmp(w->gaps[j->gaps].name, j->gaps_name) != 0))
         j->gaps++;
-    if (j->gaps == w->gaps_count) parser_fault(p, "every: there are no gaps '%.60s'", j->gaps_name);
+    if (j->gaps == w->gaps_count)
+        parser_fault(p, "every: there is no trace of gaps '%.60s'", j->gaps_name);
 }
 
 static void resolve_jobs(struct parser *p) {
@@ -195,12 +196,16 @@ static void resolve_jobs(struct parser *p) {
         p->line = j->line;
         *(j->kernels ? &of_kernels : &others) += 1;
         if (of_kernels && others)
-            parser_fault(p, "jobs with kernels= and jobs with iteration= do not mix");
+            parser_fault(p,
+                         "jobs with kernels= and jobs with iteration= cannot be in one workload");
         if (of_kernels == WORKLOAD_MAX_KERNEL_JOBS + 1)
-            parser_fault(p, "more than %u jobs with kernels=", WORKLOAD_MAX_KERNEL_JOBS);
+            parser_fault(
+                p, "the workload has more than %u jobs with kernels=", WORKLOAD_MAX_KERNEL_JOBS);
         if (j->kernels) resolve_job(p, j);
         if (!j->iterations && !w->until_ns)
-            parser_fault(p, "iterations is missing, and the device has no until");
+            parser_fault(
+                p,
+                "iterations is missing: give it, or an end of the run with until= of the device");
     }
 }
 

@@ -15,7 +15,7 @@
 static int check_device(const struct workload *a, const struct workload *b, uint32_t file,
                         char *why) {
     if (workload_of_kernels(a) != workload_of_kernels(b))
-        return REFUSE("file %u is of %s, the first one of %s: record both the same way", file + 1,
+        return REFUSE("file %u has %s, the first file has %s: record both the same way", file + 1,
                       workload_of_kernels(b) ? "kernels" : "iterations",
                       workload_of_kernels(a) ? "kernels" : "iterations");
     const struct {
@@ -35,8 +35,8 @@ static int check_device(const struct workload *a, const struct workload *b, uint
                 {"dispatch", a->dispatch_ns == b->dispatch_ns}};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (!keys[i].same)
-            return REFUSE("the device of file %u has another %s than that of the first one: there "
-                          "is one device to share",
+            return REFUSE("the device of file %u has another %s than that of the first file: the "
+                          "jobs must be from one device",
                           file + 1, keys[i].key);
     return 0;
 }
@@ -88,7 +88,7 @@ static int add_up(const struct workload *files, uint32_t count, struct totals *t
         t->gap += files[i].gap_count;
     }
     if (t->jobs > (workload_of_kernels(&files[0]) ? WORKLOAD_MAX_KERNEL_JOBS : WORKLOAD_MAX_JOBS))
-        return REFUSE("%zu jobs in all are too many", t->jobs);
+        return REFUSE("the files have %zu jobs together, which are too many", t->jobs);
     return 0;
 }
 

@@ -34,10 +34,10 @@ static int take_pair(struct parser *p, const struct keys *keys, char *word, void
     while (i < keys->count && strcmp(k[i].name, word) != 0)
         i++;
     if (i == keys->count) {
-        parser_fault(p, "there is no key '%.60s' here", word);
+        parser_fault(p, "the key '%.60s' is unknown here", word);
         return 0;
     }
-    if (*seen & 1u << i) parser_fault(p, "%s: given twice", word);
+    if (*seen & 1u << i) parser_fault(p, "%s is given twice", word);
     *seen |= 1u << i;
     int err = workload_keys_take(p->w->arena, &k[i], value, record);
     if (err == -ENOMEM) return err;

@@ -18,7 +18,9 @@ static void note_suspect(struct worker *w, struct client *c, const struct op *op
         return;
     }
     recovery_suspect(&c->recovery_state, op->dev.suspects);
-    log_warn("fault", "job=%u name=\"%s\" kernel=%s launch=%" PRIu64 " suspects=%u text=\"%s\"",
+    log_warn("fault",
+             "job=%u name=\"%s\" event=suspect kernel=%s launch=%" PRIu64
+             " suspects=%u text=\"%s\"",
              c->job_id, c->name, op->launch.func->name, op->launch.number, op->dev.suspects,
              op->dev.fault_text);
 }
@@ -45,7 +47,7 @@ void device_loss_say(struct worker *w, int err) {
         snprintf(msg.text, sizeof(msg.text), "kernel %.100s, launch %" PRIu64, f->kernel,
                  f->launch);
     } else if (w->recovery.suspects) {
-        snprintf(msg.text, sizeof(msg.text), "one of %u kernels of several jobs did it",
+        snprintf(msg.text, sizeof(msg.text), "one of %u kernels of several jobs caused it",
                  w->recovery.suspects);
     }
     broker_link_say(&w->link, &msg);

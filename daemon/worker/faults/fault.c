@@ -100,7 +100,7 @@ void fault_expel(struct client *c, const char *why) {
         snprintf(c->com.page->fault.text, sizeof(c->com.page->fault.text), "%s", why);
         set_fault(c, ERR_PROTOCOL);
     }
-    log_error("fault", "job=%u name=\"%s\" expelled error=%s text=\"%s\"", c->job_id, c->name,
+    log_error("fault", "job=%u name=\"%s\" event=expelled error=%s text=\"%s\"", c->job_id, c->name,
               err_name(ERR_PROTOCOL), why);
     broker_link_expelled(&c->worker->link, c->job_id, why);
 }

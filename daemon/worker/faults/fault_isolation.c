@@ -43,7 +43,9 @@ void fault_isolation_note_alone(struct worker *w, const struct op *op) {
     if (!is_on_trial(op)) return;
     w->isolation.alone = op;
     w->isolation.since_ns = w->now_ns;
-    log_info("client", "job=%u kernel=%s launch=%llu alone: it was under way when the device ended",
+    log_info("client",
+             "job=%u event=runs-alone kernel=%s launch=%llu why=\"the kernel was running when the "
+             "device was lost\"",
              client_of(op->stream)->job_id, op->launch.func->name,
              (unsigned long long)op->launch.number);
 }
@@ -70,7 +72,9 @@ uint64_t fault_isolation_next_ns(const struct worker *w) {
 static void give_up(const struct op *op) {
     struct client *c = client_of(op->stream);
     c->replay.suspects = 0;
-    log_warn("client", "job=%u name=\"%s\" kernel=%s does not end alone: others run beside it",
+    log_warn("client",
+             "job=%u name=\"%s\" event=runs-together kernel=%s why=\"the kernel did not end while "
+             "it ran alone\"",
              c->job_id, c->name, op->launch.func->name);
 }
 

@@ -56,7 +56,7 @@ void broker_order_reap(struct worker *w) {
         if (!is_reapable(c)) continue;
         struct wire_worker_msg msg = {.kind = WIRE_DETACHED, .job_id = c->job_id};
         log_write("client", log_level_of(c->job_id),
-                  "job=%u name=\"%s\" left launches=%" PRIu64 " busy_ns=%" PRIu64
+                  "job=%u name=\"%s\" event=left launches=%" PRIu64 " busy_ns=%" PRIu64
                   " faults=%" PRIu64,
                   c->job_id, c->name, atom_load_relaxed(&c->com.page->stats.launches),
                   atom_load_relaxed(&c->com.page->stats.busy_ns),
@@ -166,8 +166,8 @@ static const char *remedy(const struct worker *w, const struct wire_job *job, in
     if (err == -EMFILE) return "; raise LimitNOFILE of salusd's unit, or 'ulimit -Hn'";
     if (err != -ENOTSUP) return "";
     return job->flags & WIRE_JOB_NULL && !w->ops->null_mode
-               ? "; this GPU computes: it has no null mode (--device-mode=null)"
-               : "; this GPU reports its own compute capability, and no other";
+               ? "; this GPU always computes: it does not support --device-mode=null"
+               : "; this GPU reports only its own compute capability: omit --capability";
 }
 
 static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds) {
@@ -181,16 +181,16 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
     fdutil_close(&completion_fd);
     log_write("client",
               reply.result && reply.result != -EEXIST ? LOG_ERROR : log_level_of(msg->job_id),
-              "job=%u name=\"%.63s\" pid=%d attached result=%s", msg->job_id, msg->name, msg->pid,
-              reply.result ? err_name(reply.result) : "ok");
+              "job=%u name=\"%.63s\" pid=%d event=attached result=%s", msg->job_id, msg->name,
+              msg->pid, reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
     /* it begins with the next worker, of which the broker hears at once */
     if (worker_lost(w)) return;
     if (why[0])
         snprintf(reply.text, sizeof(reply.text), "%s", why);
     else
-        snprintf(reply.text, sizeof(reply.text), "attaching failed: %s%s", err_text(reply.result),
-                 remedy(w, &msg->job, reply.result));
+        snprintf(reply.text, sizeof(reply.text), "the GPU worker cannot attach the job: %s%s",
+                 err_text(reply.result), remedy(w, &msg->job, reply.result));
     broker_link_say(&w->link, &reply);
 }
 
@@ -198,7 +198,8 @@ static void take_detach(struct worker *w, const struct wire_worker_msg *msg) {
     struct client *c = client_find(w, msg->job_id);
     if (!c) {
         /* A job whose windows could not be used here is detached, too. */
-        log_debug("client", "job=%u detached but unknown", msg->job_id);
+        log_debug("client", "job=%u event=detached text=\"the worker did not have the job\"",
+                  msg->job_id);
         struct wire_worker_msg reply = {.kind = WIRE_DETACHED, .job_id = msg->job_id};
         broker_link_say(&w->link, &reply);
         return;
@@ -219,7 +220,7 @@ static void reply_done(struct worker *w, const struct wire_worker_msg *msg, int 
 static void take_set_job(struct worker *w, const struct wire_worker_msg *msg) {
     struct client *c = client_find(w, msg->job_id);
     if (!c || c->abandoned) {
-        reply_done(w, msg, -ENOENT, "the job is gone");
+        reply_done(w, msg, -ENOENT, "the job has ended");
         return;
     }
     struct sched_spec spec = job_spec(c, msg);
@@ -320,14 +321,22 @@ static bool read_one(struct worker *w) {
     if (n == (int)sizeof(msg) && msg.kind == WIRE_EVENTS)
         events_link_take(&w->events_link, w->now_ns, &msg, nfds == 1 ? fds[0] : -1);
     if (nfds == FDUTIL_LOST)
-        log_error("worker", "event=lost_descriptors kind=%u why=\"none left\"", msg.kind);
+        log_error("worker",
+                  "event=lost_descriptors kind=%u why=\"the worker has no file descriptors left\"",
+                  msg.kind);
     for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
     if (n == (int)sizeof(msg) && take_order(w, &msg)) return true;
     if (n > 0)
-        log_error("worker", "broker sent %d bytes that are no message", n);
+        log_error("worker",
+                  "event=bad-message bytes=%d text=\"the broker sent an invalid message, so the "
+                  "worker ends\"",
+                  n);
     else if (!broker_link_closed(n))
-        log_error("worker", "broker cannot be heard: error=%s", err_name(n));
+        log_error("worker",
+                  "event=broker-lost error=%s text=\"the worker cannot receive from the broker, so "
+                  "it ends\"",
+                  err_name(n));
     w->link.over = true;
     return false;
 }

@@ -27,7 +27,7 @@ static unsigned drain_callbacks(struct worker *w, struct client *c) {
     if (!callback_any(&c->callbacks)) return 0;
     int count = callback_returned(&c->callbacks, c->sub);
     if (count < 0) {
-        fault_expel(c, "more host functions returned than were called");
+        fault_expel(c, "the client reported more returned host functions than were called");
         return 0;
     }
     for (int i = 0; i < count; i++) {
@@ -76,7 +76,7 @@ static unsigned drain_ring(struct worker *w, struct client *c) {
         if (bytes == 0) break;
         count++;
         int err = bytes < 0 ? ERR_PROTOCOL : 0;
-        if (err) snprintf(why, sizeof(why), "the ring is not as any client leaves it");
+        if (err) snprintf(why, sizeof(why), "the ring's indices or sizes are invalid");
         if (!err) err = record_check(w->record, (uint32_t)bytes, why, sizeof(why));
         if (!err) book(c, (const void *)w->record, (uint32_t)bytes, graph != NULL);
         if (!err) err = exec_record(c, w->record, graph, why, sizeof(why));

@@ -23,7 +23,8 @@ int device_record_text(struct client *c, const void *rec, char *why, size_t why_
     const struct wire_mem *m = rec;
     void *ring = m->bytes ? client_host(c, m->addr, m->bytes) : NULL;
     if (m->bytes && !ring)
-        return failure(ERR_PROTOCOL, why, why_bytes, "output of kernels outside the host window");
+        return failure(ERR_PROTOCOL, why, why_bytes,
+                       "the buffer for kernels' output is outside the host window");
     text_move(&c->text, ring, m->addr, m->bytes);
     reply_status(&c->com, &m->rec, c->com.fault);
     return 0;
@@ -35,7 +36,7 @@ int device_record_tensor_map(struct client *c, const void *rec, char *why, size_
     struct worker *w = c->worker;
     struct tensor_answer answer = {0};
     if (!w->ops->native)
-        return failure(ERR_PROTOCOL, why, why_bytes, "a tensor map, which this device has none of");
+        return failure(ERR_PROTOCOL, why, why_bytes, "the device does not support tensor maps");
     int err = c->com.fault;
     if (!err) err = w->ops->native->tensor_map(w->dev, &t->ask, &answer);
     reply_send(&c->com, &t->rec, err, &answer, err ? 0 : sizeof(answer));
@@ -50,7 +51,7 @@ int device_record_clusters(struct client *c, const void *rec, char *why, size_t 
     struct dev_launch like = {.block = {k->threads, 1, 1}, .shared_bytes = k->shared_bytes};
     uint32_t count = 0;
     if (!w->ops->native)
-        return failure(ERR_PROTOCOL, why, why_bytes, "clusters, which this device does not count");
+        return failure(ERR_PROTOCOL, why, why_bytes, "the device does not support clusters");
     int err = c->com.fault;
     if (!err && !f)
         return failure(ERR_PROTOCOL, why, why_bytes, "function %u does not exist", k->func);

@@ -112,12 +112,13 @@ static int check_launch(struct exec *x, const struct wire_launch *l, const struc
         return refuse(x, "%u bytes of parameters for %.100s, which takes %u", l->param_bytes,
                       f->name, f->param_bytes);
     if (!shape_fits(&x->c->worker->description, l))
-        return refuse(x, "a grid or a block of %.100s that the device does not take", f->name);
+        return refuse(x, "the grid or the block of %.100s exceeds the device's limits", f->name);
     if (threads > f->max_threads)
         return refuse(x, "%u threads a block for %.100s, which allows %u", threads, f->name,
                       f->max_threads);
     if ((uint64_t)l->shared_bytes + f->shared_bytes > x->c->worker->info.shared_optin_bytes)
-        return refuse(x, "%u bytes of dynamic shared memory for %.100s", l->shared_bytes, f->name);
+        return refuse(x, "%u bytes of dynamic shared memory exceed the limit of %.100s",
+                      l->shared_bytes, f->name);
     return 0;
 }
 
@@ -258,7 +259,7 @@ static int run_event_record(struct exec *x, const void *rec) {
 /* A stream can wait only for earlier records, so no two streams can wait for each other. */
 static int wait_signal(struct exec *x, uint32_t id) {
     struct signal *signal = signal_find(&x->c->signals, id);
-    if (!signal) return refuse(x, "wait for signal %u, which does not exist", id);
+    if (!signal) return refuse(x, "the client waits for signal %u, which does not exist", id);
     struct op *op = new_op(x, WIRE_STREAM_WAIT, 0);
     if (!op) return ERR_PROTOCOL;
     op->wait.on = x->stream; /* with no recorded point, the stream's own past */
@@ -287,16 +288,17 @@ static int run_stream_wait(struct exec *x, const void *rec) {
     /* the awaited stream's work is complete */
     if (!on && x->c->replay.active) return wait_stream(x, x->stream, 0);
     if (!on || w->on_seq >= on->next)
-        return refuse(x, "wait for operation %" PRIu64 " of stream %u, which was never sent",
-                      w->on_seq, w->on);
+        return refuse(
+            x, "the client waits for operation %" PRIu64 " of stream %u, which was never submitted",
+            w->on_seq, w->on);
     return wait_stream(x, on, w->on_seq);
 }
 
 static int run_choice(struct exec *x, const void *rec) {
     const struct wire_choice *w = rec;
-    if (!x->graph) return refuse(x, "a conditional node outside of a graph");
+    if (!x->graph) return refuse(x, "a conditional node must be part of a graph");
     if (!client_host(x->c, w->value, sizeof(uint32_t)))
-        return refuse(x, "a value at 0x%" PRIx64 ", outside of the host window", w->value);
+        return refuse(x, "the value at 0x%" PRIx64 " is outside the host window", w->value);
     struct op *op = new_op(x, WIRE_GRAPH_CHOICE, 0);
     if (!op) return ERR_PROTOCOL;
     op->choice = graph_hold_choice(x->graph, w);
@@ -305,7 +307,7 @@ static int run_choice(struct exec *x, const void *rec) {
 
 static int run_settle(struct exec *x, const void *rec) {
     (void)rec;
-    if (!x->graph) return refuse(x, "the end of a graph outside of one");
+    if (!x->graph) return refuse(x, "the end of a graph must be part of a graph");
     struct op *op = new_op(x, WIRE_GRAPH_SETTLE, 0);
     if (!op) return ERR_PROTOCOL;
     struct environment *e = op->environment = x->c->graphs.replay->environment;
@@ -354,7 +356,8 @@ static int run_stream_create(struct exec *x, const void *rec) {
     int err = stream_open(&x->c->streams, s->rec.stream, s->flags & WIRE_STREAM_NONBLOCKING,
                           s->priority, s->first_seq);
     if (err == ERR_PROTOCOL)
-        return refuse(x, "stream %u exists, or its numbers go back", s->rec.stream);
+        return refuse(x, "stream %u exists already, or its operation numbers decrease",
+                      s->rec.stream);
     if (err) return refuse(x, "stream %u: %s", s->rec.stream, err_text(err));
     reply_status(&x->c->com, &s->rec, x->c->com.fault);
     return 0;
@@ -515,7 +518,8 @@ static int pass(struct exec *x) {
 static int run_again(struct exec *x, const struct wire_record *r) {
     enum log_replay_how how = log_replay_how(x->c, r, &x->data);
     if (how == REPLAY_LOST)
-        fault_raise(x->c, ERR_WORKER_LOST, "the GPU's worker ended, and a copy was not kept");
+        fault_raise(x->c, ERR_WORKER_LOST,
+                    "the GPU worker ended, and the data of an unfinished copy was not saved");
     int err = how == REPLAY_RUN || how == REPLAY_DATA ? handlers[r->op](x, r) : pass(x);
     if (!err) log_replay_await(x->c, x->stream, r->seq);
     return err;
@@ -533,8 +537,8 @@ int exec_record(struct client *c, const void *rec, struct graph *graph, char *wh
         x.stream = stream_find(&c->streams, r->stream);
         if (!x.stream) return refuse(&x, "stream %u does not exist", r->stream);
         if (r->seq != x.stream->next)
-            return refuse(&x, "stream %u is at %" PRIu64 ", the record says %" PRIu64, r->stream,
-                          x.stream->next, r->seq);
+            return refuse(&x, "stream %u expects operation %" PRIu64 ", the record has %" PRIu64,
+                          r->stream, x.stream->next, r->seq);
     }
     if (turn == REPLAY_AGAIN) return run_again(&x, r);
     if (c->replay.active && x.stream) {

@@ -44,8 +44,8 @@ int graph_record_offer(struct client *c, const void *rec, char *why, size_t why_
         return failure(ERR_PROTOCOL, why, why_bytes, "graph %u cannot be launched by kernels",
                        o->graph);
     int err = device_launch_offer(&c->launching, o->handle, graph);
-    return err ? failure(ERR_PROTOCOL, why, why_bytes, "graph %u is not offered: %s", o->graph,
-                         err_text(err))
+    return err ? failure(ERR_PROTOCOL, why, why_bytes, "graph %u cannot be offered to kernels: %s",
+                         o->graph, err_text(err))
                : 0;
 }
 

@@ -55,7 +55,7 @@ static int take_hints(struct worker *w, const struct kernel_wire *k, char *why) 
         kernel_wire_hint(k, i, &hints[i]);
         err = kernel_profile_hint_check(&hints[i], why);
         if (err == 0 && i && kernel_profile_hint_order(&hints[i - 1], &hints[i]) >= 0) {
-            snprintf(why, KERNEL_PROFILE_WHY_BYTES, "hints out of order");
+            snprintf(why, KERNEL_PROFILE_WHY_BYTES, "the hints are not sorted");
             err = -EINVAL;
         }
     }
@@ -79,7 +79,7 @@ static uint32_t take_profiles(struct worker *w, const struct kernel_wire *k, cha
 }
 
 void kernel_link_take(struct worker *w, int fd) {
-    char why[KERNEL_PROFILE_WHY_BYTES] = "no memfd of kernels";
+    char why[KERNEL_PROFILE_WHY_BYTES] = "the message carries no valid memfd with kernel profiles";
     uint32_t restored = 0;
     struct kernel_wire k;
     int err = kernel_wire_open(&k, fd);
@@ -87,11 +87,11 @@ void kernel_link_take(struct worker *w, int fd) {
     if (err == 0) err = take_hints(w, &k, why);
     if (err == 0) restored = take_profiles(w, &k, why, &err);
     if (err < 0)
-        log_error("kernel", "event=not_taken error=%s why=\"%s\"", err_name(err),
+        log_error("kernel", "event=profiles-rejected error=%s why=\"%s\"", err_name(err),
                   err == -EINVAL ? why : err_text(err));
     else
-        log_info("kernel", "event=taken hints=%u profiles=%u restored=%u", k.hints, k.profiles,
-                 restored);
+        log_info("kernel", "event=profiles-loaded hints=%u profiles=%u restored=%u", k.hints,
+                 k.profiles, restored);
     kernel_wire_close(&k);
     kernel_link_begin(w); /* hints may have changed classes */
 }

@@ -23,10 +23,12 @@ static int check_pages(const struct client *c, uint64_t addr, uint64_t bytes, ch
     if (odd || addr < win->dev_base || bytes > win->alloc_bytes ||
         offset > win->alloc_bytes - bytes)
         return failure(ERR_PROTOCOL, why, why_bytes,
-                       "0x%" PRIx64 "+0x%" PRIx64 " is not whole pages of the window", addr, bytes);
+                       "the range 0x%" PRIx64 "+0x%" PRIx64
+                       " does not consist of whole pages of the window",
+                       addr, bytes);
     if (addr < client_ephemeral(c) && addr + bytes > client_ephemeral(c))
         return failure(ERR_PROTOCOL, why, why_bytes,
-                       "0x%" PRIx64 "+0x%" PRIx64 " lies in both windows", addr, bytes);
+                       "the range 0x%" PRIx64 "+0x%" PRIx64 " spans both windows", addr, bytes);
     return 0;
 }
 
@@ -62,8 +64,9 @@ int memory_record_file(struct client *c, const void *rec, char *why, size_t why_
     if (r->rec.op == WIRE_FILE_DROP) err = hostfile_drop(h, r->file);
     if (err == ERR_PROTOCOL || (err && !r->rec.ticket))
         return failure(ERR_PROTOCOL, why, why_bytes,
-                       "0x%" PRIx64 "+0x%" PRIx64 " of the host window cannot show %s: %s", r->addr,
-                       r->bytes, r->rec.op == WIRE_FILE_MAP ? "a file" : "its own", err_text(err));
+                       "0x%" PRIx64 "+0x%" PRIx64 " of the host window cannot map %s: %s", r->addr,
+                       r->bytes, r->rec.op == WIRE_FILE_MAP ? "a file" : "the job's own pages",
+                       err_text(err));
     atom_store_relaxed(&c->com.page->stats.file_bytes, h->shown_bytes);
     reply_status(&c->com, &r->rec, err);
     return 0;

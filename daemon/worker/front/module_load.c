@@ -83,7 +83,9 @@ static void refuse_load(struct client *c, const struct wire_module_load *m, int 
     if (!text[0]) text = err_text(err);
     show_why(c, m, text);
     log_append_refused(c);
-    log_warn("module", "job=%u name=\"%s\" module=%u bytes=%" PRIu64 " error=%s text=\"%s\"",
+    log_warn("module",
+             "job=%u name=\"%s\" event=module-rejected module=%u bytes=%" PRIu64
+             " error=%s text=\"%s\"",
              c->job_id, c->name, m->module, m->image_bytes, err_name(err), text);
     reply_status(&c->com, &m->rec, err);
 }
@@ -192,7 +194,7 @@ int module_load_begin(struct client *c, const void *rec, char *why, size_t why_b
     const struct wire_module_load *m = rec;
     const void *image = client_host(c, m->image, m->image_bytes);
     if (!image || (m->why_bytes && !client_host(c, m->why, m->why_bytes))) {
-        snprintf(why, why_bytes, "MODULE_LOAD outside the host window");
+        snprintf(why, why_bytes, "the image of MODULE_LOAD is outside the host window");
         return ERR_PROTOCOL;
     }
     if (c->objects.modules[m->module]) {
@@ -281,8 +283,9 @@ static void refuse_func(struct client *c, const struct wire_func_get *g, int err
                         const char *text) {
     log_append_refused(c);
     if (err != ERR_NOT_FOUND || *text) /* programs ask for names that may not exist */
-        log_warn("module", "job=%u name=\"%s\" kernel=%.300s error=%s text=\"%s\"", c->job_id,
-                 c->name, (const char *)(g + 1), err_name(err), text);
+        log_warn("module",
+                 "job=%u name=\"%s\" event=kernel-rejected kernel=%.300s error=%s text=\"%s\"",
+                 c->job_id, c->name, (const char *)(g + 1), err_name(err), text);
     reply_send(&c->com, &g->rec, err, text, (uint32_t)strlen(text) + 1);
 }
 
@@ -327,8 +330,8 @@ int module_load_func_get(struct client *c, const void *rec, char *why, size_t wh
     if (c->objects.funcs[g->func] ||
         (g->params_cap && !client_host(c, g->params, g->params_cap * sizeof(struct wire_param)))) {
         snprintf(why, why_bytes,
-                 "function %u is in use, or its parameters' place is not in the "
-                 "host window",
+                 "function %u exists already, or the buffer for its parameters is outside the host "
+                 "window",
                  g->func);
         return ERR_PROTOCOL;
     }
@@ -354,7 +357,7 @@ int module_load_func_name_get(struct client *c, const void *rec, char *why, size
     char *out = client_host(c, n->buf, n->cap);
     if (!m) return ERR_PROTOCOL;
     if (!out && n->cap) {
-        snprintf(why, why_bytes, "FUNC_NAME outside the host window");
+        snprintf(why, why_bytes, "the buffer of FUNC_NAME is outside the host window");
         return ERR_PROTOCOL;
     }
     if (n->index >= c->worker->ops->func_count(m->dev)) {
@@ -394,7 +397,7 @@ static void show_host(struct background_task *e) {
 }
 
 static void finish_show(struct client *c, struct loading *l) {
-    if (l->err) fault_raise(c, l->err, "pinned memory cannot be shown to the device");
+    if (l->err) fault_raise(c, l->err, "the driver cannot map pinned memory on the device");
     free(l);
 }
 
@@ -412,7 +415,7 @@ int module_load_show(struct client *c, const void *rec, char *why, size_t why_by
     if (l)
         begin(l, show_host, finish_show, 0);
     else
-        fault_raise(c, -ENOMEM, "out of memory for showing pinned memory");
+        fault_raise(c, -ENOMEM, "the GPU worker is out of memory to map pinned memory");
     return 0;
 }
 

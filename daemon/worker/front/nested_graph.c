@@ -67,7 +67,7 @@ static int renew_launch(const struct client *c, const struct graph_choice *node,
     struct wire_launch *l = record;
     const struct wire_node *now = client_host(c, node->value, sizeof(*now) + l->param_bytes);
     if (!now) {
-        snprintf(why, why_bytes, "a kernel node at 0x%" PRIx64 ", outside of the host window",
+        snprintf(why, why_bytes, "the kernel node at 0x%" PRIx64 " is outside the host window",
                  node->value);
         return ERR_PROTOCOL;
     }

@@ -123,12 +123,12 @@ static bool in_alloc(const struct client *c, uint64_t addr, uint64_t bytes) {
 int texture_record_array(struct client *c, const void *rec, char *why, size_t why_bytes) {
     const struct wire_array *w = rec;
     if (!c->worker->ops->arrays) {
-        snprintf(why, why_bytes, "an array, which this device has none of");
+        snprintf(why, why_bytes, "the device does not support arrays");
         return ERR_PROTOCOL;
     }
     const struct device_array_make ask = {.rec = w->rec, .array = texture_record_describe_array(w)};
     if (!in_alloc(c, w->addr, ask.array.bytes)) {
-        snprintf(why, why_bytes, "an array at 0x%" PRIx64 ", which is not in the client's window",
+        snprintf(why, why_bytes, "the array at 0x%" PRIx64 " is outside the client's window",
                  w->addr);
         return ERR_PROTOCOL;
     }
@@ -137,7 +137,7 @@ int texture_record_array(struct client *c, const void *rec, char *why, size_t wh
 
 int texture_record_array_drop(struct client *c, const void *rec, char *why, size_t why_bytes) {
     if (!c->worker->ops->arrays) {
-        snprintf(why, why_bytes, "an array, which this device has none of");
+        snprintf(why, why_bytes, "the device does not support arrays");
         return ERR_PROTOCOL;
     }
     return deferred_request_array_drop(c, rec) ? out_of_memory(why, why_bytes) : 0;
@@ -152,12 +152,12 @@ int texture_record_add(struct client *c, const void *rec, char *why, size_t why_
         return 0;
     }
     if (!client_owns(c, w->addr, record_texture_bytes(w))) {
-        snprintf(why, why_bytes, "a texture at 0x%" PRIx64 ", which is not the client's memory",
+        snprintf(why, why_bytes, "the texture's address 0x%" PRIx64 " is not the client's memory",
                  w->addr);
         return ERR_PROTOCOL;
     }
     if (!ops->textures) {
-        fault_raise(c, -ENOTSUP, "this GPU has no textures and surfaces");
+        fault_raise(c, -ENOTSUP, "this GPU does not support textures and surfaces");
         reply_status(&c->com, &w->rec, c->com.fault);
         return 0;
     }
@@ -170,7 +170,7 @@ int texture_record_add(struct client *c, const void *rec, char *why, size_t why_
         return 0;
     }
     snprintf(why, why_bytes, "texture %u: %s", (uint16_t)w->handle,
-             err == -EEXIST ? "its number is in use" : err_text(err));
+             err == -EEXIST ? "the number is in use" : err_text(err));
     return ERR_PROTOCOL;
 }
 
@@ -182,7 +182,7 @@ int texture_record_reference(struct client *c, const void *rec, char *why, size_
         return 0;
     }
     if (!c->worker->ops->arrays) {
-        snprintf(why, why_bytes, "a reference, which this device has none of");
+        snprintf(why, why_bytes, "the device does not support texture references");
         return ERR_PROTOCOL;
     }
     if (!m) {
@@ -190,7 +190,8 @@ int texture_record_reference(struct client *c, const void *rec, char *why, size_
         return ERR_PROTOCOL;
     }
     if (w->bound && !client_owns(c, w->texture.addr, record_texture_bytes(&w->texture))) {
-        snprintf(why, why_bytes, "a reference to 0x%" PRIx64 ", which is not the client's memory",
+        snprintf(why, why_bytes,
+                 "the texture reference's address 0x%" PRIx64 " is not the client's memory",
                  w->texture.addr);
         return ERR_PROTOCOL;
     }

@@ -116,7 +116,7 @@ int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, s
     if (bytes > l->bytes - l->live_bytes)
         return refuse(why, why_bytes, "more blocks alive than the ephemeral window holds");
     if (find(l, addr, hash))
-        return refuse(why, why_bytes, "block 0x%" PRIx64 " is given out twice", addr);
+        return refuse(why, why_bytes, "block 0x%" PRIx64 " is allocated twice", addr);
     l->live_bytes += bytes;
     struct lifetime_block *b = take(l);
     if (!b) {
@@ -146,8 +146,8 @@ int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, 
     if (!b) return refuse(why, why_bytes, "block 0x%" PRIx64 " is freed, but not alive", addr);
     if (b->bytes != bytes)
         return refuse(why, why_bytes,
-                      "block 0x%" PRIx64 " has %" PRIu64 " bytes, freed with %" PRIu64, addr,
-                      b->bytes, bytes);
+                      "block 0x%" PRIx64 " has %" PRIu64 " bytes, and the client frees %" PRIu64,
+                      addr, b->bytes, bytes);
     l->live_bytes -= bytes < l->live_bytes ? bytes : l->live_bytes;
     slotmap_remove(&l->by_addr, hash, slot_of(l, b));
     b->dead = true;

@@ -38,7 +38,10 @@ bool broker_link_closed(int result) {
 
 void broker_link_lost(struct broker_link *l, uint32_t kind, int err) {
     if (!broker_link_closed(err))
-        log_error("worker", "broker does not listen: kind=%u error=%s", kind, err_name(err));
+        log_error("worker",
+                  "event=broker-lost kind=%u error=%s text=\"the worker cannot send to the broker, "
+                  "so it ends\"",
+                  kind, err_name(err));
     l->over = true;
 }
 

@@ -34,6 +34,6 @@ int describe_device(const struct dev_ops *ops, struct dev *dev, const struct dev
     description_bound(out);
     int err = description_check(out, why);
     if (err) return -EINVAL;
-    *why = "it is not the one that the worker goes by";
+    *why = "the device's attributes contradict the information that the worker uses";
     return is_same(out, info) ? 0 : -EINVAL;
 }

@@ -15,9 +15,12 @@
 static void stop_recording(struct events_link *l) {
     int err = recorder_stop(l->recorder);
     if (err)
-        log_warn("worker", "event=recording_lost error=%s", err_name(err));
+        log_warn("worker",
+                 "event=recording_lost error=%s text=\"the recording of scheduler events is "
+                 "incomplete\"",
+                 err_name(err));
     else
-        log_info("worker", "event=recording_over");
+        log_info("worker", "event=recording_ended");
 }
 
 static int start_recording(struct events_link *l, int fd) {
@@ -37,7 +40,10 @@ void events_link_take(struct events_link *l, uint64_t now_ns, const struct wire_
     if (fd >= 0) {
         int err = start_recording(l, fd);
         if (err)
-            log_warn("worker", "event=not_recording error=%s", err_name(err));
+            log_warn("worker",
+                     "event=not_recording error=%s text=\"the worker cannot start to record "
+                     "scheduler events\"",
+                     err_name(err));
         else
             log_info("worker", "event=recording for_ns=%llu", (unsigned long long)msg->for_ns);
     }

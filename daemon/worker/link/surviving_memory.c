@@ -48,7 +48,10 @@ void surviving_memory_read(struct surviving_memory *k, int list_fd) {
     int err = read_list(k, list_fd);
     fdutil_close(&list_fd);
     if (!err) return;
-    log_error("worker", "what is left of the device's memory cannot be read: %s", err_text(err));
+    log_error("worker",
+              "event=memory-lost why=\"%s\" text=\"the list of the previous worker's device memory "
+              "cannot be read\"",
+              err_text(err));
     surviving_memory_finish(k);
 }
 

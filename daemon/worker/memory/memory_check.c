@@ -19,9 +19,9 @@ struct check_counts {
 /* Checks a page of a segment that the client holds. */
 static const char *wrong_shown(const struct memory *m, const struct page *p) {
     const struct holding *h = p->holding;
-    if (p->slot >= h->segment->count) return "a page shows more than there is of a segment";
-    if (p->mapped && h->away) return "a page shows a segment that is away";
-    if (h->away && !m->swapped) return "a segment that is shown is away";
+    if (p->slot >= h->segment->count) return "a page maps a part beyond the end of a segment";
+    if (p->mapped && h->away) return "a page maps a segment that is not on the device";
+    if (h->away && !m->swapped) return "a mapped segment is not on the device";
     return p->mapped && !h->segment->chunks[p->slot] ? "a segment's chunk is missing" : NULL;
 }
 
@@ -40,11 +40,13 @@ static bool is_chained(const struct memory *m, uint32_t page) {
 
 static const char *wrong_in_lane(const struct memory *m, uint32_t i) {
     const struct page *p = &m->pages[i];
-    if (i < m->page_count / 2) return "the persistent window shows a lane";
-    if (p->slot >= m->slot_end || !is_chained(m, i)) return "a page's slot is not its own";
-    if (m->slots[p->slot].holding != p->holding) return "a page shows a slot that is another's";
-    if (p->shown != (p->holding != NULL)) return "a page of the lane is neither backed nor shown";
-    return p->mapped && !m->lane ? "a page shows a lane that is not there" : NULL;
+    if (i < m->page_count / 2) return "the persistent window maps memory of a lane";
+    if (p->slot >= m->slot_end || !is_chained(m, i))
+        return "a page names a slot that does not list it";
+    if (m->slots[p->slot].holding != p->holding) return "a page maps a slot of another segment";
+    if (p->shown != (p->holding != NULL))
+        return "a page of the lane has neither backing nor a mapping";
+    return p->mapped && !m->lane ? "a page maps a lane that does not exist" : NULL;
 }
 
 static const char *wrong_page(const struct memory *m, uint32_t i, struct check_counts *c) {
@@ -75,7 +77,8 @@ static bool has_foreign(const struct memory *m) {
 }
 
 static const char *wrong_slot(const struct slot *s, uint32_t i, struct check_counts *c) {
-    if (!memory_slot_used(s)) return s->state == SLOT_LANE ? NULL : "a free slot has bytes";
+    if (!memory_slot_used(s))
+        return s->state == SLOT_LANE ? NULL : "a free slot is not in the lane";
     c->ephemeral++;
     c->lane_held += s->holding != NULL;
     c->spilled += s->state != SLOT_LANE;
@@ -83,7 +86,7 @@ static const char *wrong_slot(const struct slot *s, uint32_t i, struct check_cou
     c->chunks += s->state == SLOT_SPILLED;
     if (s->state == SLOT_SPILLED && !s->chunk) return "a chunk is missing";
     if (s->state == SLOT_SPILLED_HOST && !s->host) return "spilled bytes are missing";
-    if (s->holding && s->holding->slots[s->index] != i) return "a segment has another slot";
+    if (s->holding && s->holding->slots[s->index] != i) return "a segment names another slot";
     return NULL;
 }
 
@@ -105,8 +108,8 @@ static const char *wrong_slots(const struct memory *m, struct check_counts *c) {
     if (!m->lane) return NULL;
     if (m->slot_end > m->lane->count) return "the lane is too short";
     list_each(pos, &m->lane->members) member |= pos == &m->lane_link;
-    if (has_foreign(m)) return "it is shown another owner's bytes";
-    return member ? NULL : "not a member of its lane";
+    if (has_foreign(m)) return "a client can read another owner's bytes";
+    return member ? NULL : "a client is not a member of its lane";
 }
 
 /* Finds pages that the next part of swapping would miss. */
@@ -115,7 +118,7 @@ static const char *wrong_next(const struct memory *m) {
     for (uint32_t i = 0; m->swapped && i < m->next_page; i++) {
         const struct page *p = &m->pages[i];
         bool shows = p->state == PAGE_SEGMENT && p->mapped == m->turned_out;
-        if (p->state == moves || shows) return "a page was passed over";
+        if (p->state == moves || shows) return "swapping skips a page";
     }
     return NULL;
 }
@@ -130,7 +133,7 @@ static const char *wrong_chunks(const struct memory *m, uint32_t count) {
     uint32_t n = 0, all = count + (m->lane ? m->lane->count : 0);
     struct dev_chunk **seen = calloc(all + 1, sizeof(*seen));
     const char *what = NULL;
-    if (!seen) return "no memory to check with";
+    if (!seen) return "out of memory for the check";
     for (uint32_t i = 0; i < m->page_count; i++)
         if (m->pages[i].state == PAGE_PRIVATE) seen[n++] = m->pages[i].chunk;
     for (uint32_t i = 0; i < m->slot_end; i++)
@@ -160,7 +163,7 @@ static const char *wrong_lane_holdings(const struct memory *m) {
         if (h->pages != count_shown(m, h)) return "pages of the lane's segment are miscounted";
         for (uint32_t i = 0; i < h->slot_count; i++)
             if (h->slots[i] >= m->slot_end || m->slots[h->slots[i]].holding != h)
-                return "a segment's slot is another's";
+                return "a segment's slot belongs to another";
     }
     return NULL;
 }
@@ -171,7 +174,8 @@ static const char *wrong_segment(const struct segment *s) {
     for (uint32_t i = 0; i < s->count; i++)
         if ((s->chunks[i] != NULL) != (i < s->there)) return "a segment's chunks are miscounted";
     if (s->there == s->count || s->retired) return NULL;
-    return s->saved < s->count ? "a segment's bytes are nowhere" : NULL;
+    return s->saved < s->count ? "a segment's bytes are neither on the device nor in host memory"
+                               : NULL;
 }
 
 static const char *wrong_holdings(const struct memory *m) {
@@ -181,14 +185,14 @@ static const char *wrong_holdings(const struct memory *m) {
         const struct holding *h = list_entry(pos, struct holding, link);
         const struct segment *s = h->segment;
         if (h->pages != count_shown(m, h)) return "pages of a segment are miscounted";
-        if (h->placed && !h->pages) return "a segment is held for nothing";
+        if (h->placed && !h->pages) return "a client holds a segment that it does not map";
         const char *what = h->ending ? NULL : wrong_segment(s);
         if (what) return what;
         if (!h->away && !h->ending && (!s->present || !segment_whole(s)))
             return "a segment is not on the device";
         held += h->placed ? 0 : s->count;
     }
-    return held == m->held ? NULL : "what is held of segments is miscounted";
+    return held == m->held ? NULL : "the pages of held segments are miscounted";
 }
 
 const char *memory_check(const struct memory *m) {
@@ -200,8 +204,8 @@ const char *memory_check(const struct memory *m) {
     if (c.persistent != m->persistent) return "persistent pages are miscounted";
     if (c.placed != m->placed) return "placed pages are miscounted";
     if (c.kept != m->kept) return "kept pages are miscounted";
-    if (c.kept_shown != m->kept_shown) return "kept pages that were shown are miscounted";
-    if (c.swapped != m->away) return "pages that are away are miscounted";
+    if (c.kept_shown != m->kept_shown) return "kept pages that were mapped are miscounted";
+    if (c.swapped != m->away) return "swapped pages are miscounted";
     if (c.swapped && !m->swapped) return "some private pages are swapped";
     const char *what = wrong_next(m);
     if (!what) what = wrong_holdings(m);

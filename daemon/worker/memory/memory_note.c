@@ -122,7 +122,8 @@ const char *memory_note_check(const struct memory *m) {
     const struct memory_recovery *e = m->recovery_state;
     if (!e) return NULL;
     if (atom_load_relaxed(&e->changing)) return "the recovery state's pages are changing";
-    if (atom_load_relaxed(&e->loss) != find_loss(m)) return "the recovery state's loss is another";
+    if (atom_load_relaxed(&e->loss) != find_loss(m))
+        return "the recovery state records another loss";
     if (atom_load_relaxed(&e->in_lane) != (m->lane && m->lane->noted == m))
         return "the recovery state is wrong about the lane";
     for (uint32_t i = 0; i < m->page_count; i++)

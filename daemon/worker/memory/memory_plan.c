@@ -75,8 +75,10 @@ static int show_chunks(struct memory_plan *plan, const struct memory_move *run, 
 /* Restores the former mappings; pages for which that fails stay unmapped. */
 static void plan_show_before(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
     if (!show_chunks(plan, run, n, true)) return;
-    log_error("memory", "addr=0x%llx pages=%u lost_mapping",
-              (unsigned long long)addr_of(plan->m, run), n);
+    log_error(
+        "memory",
+        "event=lost-mapping addr=0x%llx pages=%u text=\"the former mapping cannot be restored\"",
+        (unsigned long long)addr_of(plan->m, run), n);
     for (uint32_t i = 0; i < n; i++)
         plan->m->pages[run[i].page].mapped = false;
 }
@@ -95,7 +97,10 @@ static int do_run(struct memory_plan *plan, const struct memory_move *run, uint3
 static void undo_run(struct memory_plan *plan, const struct memory_move *run, uint32_t n) {
     struct memory *m = plan->m;
     if (run->to && m->ops->chunk_unmap(m->space, addr_of(m, run), n)) {
-        log_error("memory", "addr=0x%llx cannot_unmap", (unsigned long long)addr_of(m, run));
+        log_error("memory",
+                  "event=cannot-unmap addr=0x%llx text=\"the worker aborts, because another client "
+                  "could see the chunk\"",
+                  (unsigned long long)addr_of(m, run));
         abort();
     }
     plan_show_before(plan, run, n);

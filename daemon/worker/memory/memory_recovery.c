@@ -24,11 +24,11 @@ size_t memory_recovery_bytes(uint32_t page_count) {
 
 const char *memory_recovery_lacks(const struct memory_recovery *e) {
     static const char *const texts[MEMORY_LOSSES] = {
-        [MEMORY_SEGMENTS] = "it holds memory that may be shared",
-        [MEMORY_HOST] = "memory of it was in host memory",
+        [MEMORY_SEGMENTS] = "the job holds memory that other processes may share",
+        [MEMORY_HOST] = "some of the job's memory was in host memory",
     };
     uint32_t loss = atom_load_acquire(&e->loss);
-    return loss < MEMORY_LOSSES ? texts[loss] : "what is kept of its memory is damaged";
+    return loss < MEMORY_LOSSES ? texts[loss] : "the record of the job's memory is damaged";
 }
 
 int memory_recovery_keep(struct memory *m, struct memory_recovery *e) {

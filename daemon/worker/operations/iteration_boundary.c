@@ -248,8 +248,10 @@ void iteration_boundary_relent(struct worker *w) {
             c->boundary.held_completed = c->streams.completed;
             c->boundary.held_ns = w->now_ns;
         } else if (is_stuck(c)) {
-            log_info("client", "job=%u name=\"%s\" iteration=%u does not end: read on", c->job_id,
-                     c->name, c->boundary.iteration_gate.current);
+            log_info("client",
+                     "job=%u name=\"%s\" event=boundary-skipped iteration=%u why=\"the iteration "
+                     "does not end while the next one waits\"",
+                     c->job_id, c->name, c->boundary.iteration_gate.current);
             release_ops(c);
         }
     }

@@ -98,14 +98,15 @@ void recovery_ask(struct recovery_state *e, const struct dev_ops *ops,
 }
 
 static const char *const texts[RECOVERY_LACKS] = {
-    [RECOVERY_SEGMENTS] = "it has memory handles, or shares memory with other processes",
-    [RECOVERY_SIGNALS] = "it shares events with other processes",
-    [RECOVERY_FILES] = "it has registered shared memory",
-    [RECOVERY_OFFERS] = "its kernels may launch graphs",
-    [RECOVERY_ARRAYS] = "it has arrays of the driver's",
-    [RECOVERY_TEXTURES] = "it has textures, whose handles the driver chooses, or bound a reference",
-    [RECOVERY_DEVICE] = "the device cannot have what it had",
-    [RECOVERY_LOG] = "what it made is more than is kept",
+    [RECOVERY_SEGMENTS] = "the job has memory handles, or shares memory with other processes",
+    [RECOVERY_SIGNALS] = "the job shares events with other processes",
+    [RECOVERY_FILES] = "the job registered shared memory",
+    [RECOVERY_OFFERS] = "kernels of the job may launch graphs",
+    [RECOVERY_ARRAYS] = "the job has arrays of the driver",
+    [RECOVERY_TEXTURES] =
+        "the job has textures, whose handles the driver chooses, or a bound texture reference",
+    [RECOVERY_DEVICE] = "the device cannot restore the job's objects",
+    [RECOVERY_LOG] = "the log of the job's objects is full",
 };
 
 const char *recovery_lacks(const struct recovery_state *e) {

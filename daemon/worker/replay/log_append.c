@@ -71,8 +71,8 @@ void log_append_savepoint(struct client *c, uint16_t op) {
     if (reason == SAVEPOINT_NONE) return;
     k->settles = c->boundary.iteration_gate.reading + 1;
     if (savepoint_whole(k))
-        log_debug("savepoint", "job=%u name=\"%s\" void record=%s", c->job_id, c->name,
-                  record_name(op));
+        log_debug("savepoint", "job=%u name=\"%s\" event=savepoint-void record=%s", c->job_id,
+                  c->name, record_name(op));
     savepoint_void(k, reason);
 }
 

@@ -32,8 +32,8 @@ static void came_back(struct client *c) {
     c->replay.awaited = NULL;
     atom_store_release(&k->header->returning, 0);
     stats_add(&k->shown->returns, 1);
-    log_info("savepoint", "job=%u name=\"%s\" went back operations=%" PRIu64, c->job_id, c->name,
-             c->replay.done_again);
+    log_info("savepoint", "job=%u name=\"%s\" event=returned-to-savepoint operations=%" PRIu64,
+             c->job_id, c->name, c->replay.done_again);
 }
 
 static void finish(struct client *c) {
@@ -52,7 +52,8 @@ static void finish(struct client *c) {
     if (r->back) came_back(c);
     replay_forget(r);
     broker_link_resumed(&c->worker->link, c->job_id, c->com.fault);
-    if (!client_dead(c)) log_info("client", "job=%u name=\"%s\" restored", c->job_id, c->name);
+    if (!client_dead(c))
+        log_info("client", "job=%u name=\"%s\" event=restored", c->job_id, c->name);
 }
 
 /* ---- repeating completed operations ---------------------------------------------------------- */
@@ -274,7 +275,10 @@ bool log_replay_variables(struct client *c, const struct module *m) {
     const struct worker *w = c->worker;
     if (!c->replay.active || !c->replay.placed || !c->replay.back) return false;
     int err = variables_load(&c->variables, w->ops, w->dev, &c->recovery_state.savepoint, m);
-    if (err) fault_raise(c, ERR_WORKER_LOST, "it cannot go back: its variables were not saved");
+    if (err)
+        fault_raise(
+            c, ERR_WORKER_LOST,
+            "the job cannot return to its savepoint: its modules' variables were not saved");
     return true;
 }
 
@@ -283,7 +287,7 @@ void log_replay_lost(struct client *c, uint32_t module, const char *why) {
     char text[256];
     log_replay_place(c, module, &count);
     if (!c->replay.active || !c->replay.placed) return;
-    snprintf(text, sizeof(text), "it cannot go on with another worker: %.180s", why);
+    snprintf(text, sizeof(text), "the job cannot continue on another worker: %.180s", why);
     fault_raise(c, ERR_WORKER_LOST, text);
 }
 
@@ -301,9 +305,9 @@ static void say_savepoint(const struct client *c, char *out, size_t bytes) {
     if (!k->header) return;
     const char *why = reason_savepoint(atom_load_relaxed(&k->shown->reason));
     snprintf(out, bytes, "; no savepoint: %s",
-             savepoint_whole(k) ? "it could not be read"
+             savepoint_whole(k) ? "the savepoint could not be read"
              : why[0]           ? why
-                                : "one was being taken");
+                                : "the job was being saved");
 }
 
 static void refuse(struct client *c, const struct wire_record *rec, const char *why) {
@@ -312,11 +316,11 @@ static void refuse(struct client *c, const struct wire_record *rec, const char *
     char text[512], suspects[64] = "", savepoint[160];
     say_savepoint(c, savepoint, sizeof(savepoint));
     if (f && c->replay.suspects)
-        snprintf(suspects, sizeof(suspects), ", one of %u that may have ended it",
+        snprintf(suspects, sizeof(suspects), ", one of %u kernels that may have ended the worker",
                  c->replay.suspects);
     snprintf(text, sizeof(text),
-             "the GPU's worker ended while %s%.110s was under way%s: what it had done by then "
-             "cannot be undone%s%s%s",
+             "the GPU worker ended while %s%.110s was running%s: its partial effects cannot be "
+             "undone%s%s%s",
              f ? "kernel " : "", f ? f->name : record_name(rec->op), suspects, why[0] ? ": " : "",
              why, savepoint);
     if (f) snprintf(c->com.page->fault.kernel, sizeof(c->com.page->fault.kernel), "%s", f->name);

@@ -172,9 +172,9 @@ static bool fits(const struct client *c, uint32_t first, char *why, size_t why_b
             const struct redone *a = &r->redone[o], *b = &r->redone[n];
             if (!conflict(c, a, b)) continue;
             const struct dev_touched *w = writes(b) ? &b->touched : &a->touched;
-            snprintf(why, why_bytes, "%s what %s writes, 0x%" PRIx64 "+0x%" PRIx64,
-                     a->op == b->op ? "it reads" : "others use", a->op == b->op ? "it" : "one",
-                     w->addr, w->bytes);
+            snprintf(why, why_bytes, "%s memory that %s writes, 0x%" PRIx64 "+0x%" PRIx64,
+                     a->op == b->op ? "the operation reads" : "other operations use",
+                     a->op == b->op ? "it" : "one of them", w->addr, w->bytes);
             return false;
         }
     return true;

@@ -133,7 +133,7 @@ static void answer_back(struct client *c, const struct wire_mem *mem, int err) {
     if (!err || mem->rec.ticket) return;
     char text[256];
     /* The client continued as if it had the memory. */
-    snprintf(text, sizeof(text), "memory at 0x%llx cannot be backed: %s",
+    snprintf(text, sizeof(text), "the GPU worker cannot back memory at 0x%llx: %s",
              (unsigned long long)mem->addr, err_text(err));
     if (err == ERR_NO_MEMORY) memory_grant_refusal(c, mem->bytes, text, sizeof(text));
     fault_raise(c, err, text);
@@ -180,8 +180,9 @@ static bool do_unback(struct client *c, struct op *op) {
     pace_add(&c->worker->moves.pace, (uint32_t)(part / c->worker->info.granularity_bytes));
     if (!err && part_of(c, op) && !client_dead(c)) return false;
     if (err)
-        log_warn("client", "job=%u name=\"%s\" unback=0x%llx bytes=%llu error=%d", c->job_id,
-                 c->name, (unsigned long long)mem->addr, (unsigned long long)mem->bytes, err);
+        log_warn("client", "job=%u name=\"%s\" event=not-freed addr=0x%llx bytes=%llu error=%s",
+                 c->job_id, c->name, (unsigned long long)mem->addr, (unsigned long long)mem->bytes,
+                 err_name(err));
     reply_status(&c->com, &mem->rec, err);
     return true;
 }

@@ -186,7 +186,8 @@ void memory_grant_word(struct client *c) {
     sched_link_measured(c);
     credit_show(k, c->memory, c->com.page);
     log_info("client",
-             "job=%u name=\"%s\" word persistent_bytes=%" PRIu64 " ephemeral_bytes=%" PRIu64,
+             "job=%u name=\"%s\" event=measured persistent_bytes=%" PRIu64
+             " ephemeral_bytes=%" PRIu64,
              c->job_id, c->name, k->reserved_p, k->reserved_e);
 }
 
@@ -198,7 +199,7 @@ void memory_grant_answer(struct client *c, const struct wire_record *rec, int er
         return;
     }
     memory_grant_refusal(c, bytes, text, sizeof(text));
-    log_warn("client", "job=%u name=\"%s\" why=\"%s\"", c->job_id, c->name, text);
+    log_warn("client", "job=%u name=\"%s\" event=refused why=\"%s\"", c->job_id, c->name, text);
     reply_send(&c->com, rec, err, text, (uint32_t)strlen(text));
 }
 
@@ -207,17 +208,18 @@ void memory_grant_refusal(const struct client *c, uint64_t bytes, char *text, ui
     if (k->bounded) {
         snprintf(text, text_bytes,
                  "user_device_memory = %" PRIu64 " MiB: the jobs of user %u have %" PRIu64
-                 " MiB, and %" PRIu64 " MiB more were asked for; end some, or have root raise the "
-                 "limit in salus.conf(5)",
+                 " MiB, and this job asks for %" PRIu64
+                 " MiB more; end some, or have root raise the limit in salus.conf(5)",
                  c->limits.device_bytes >> 20, c->uid,
                  user_limits_granted(c, credit_granted_p(k), credit_granted_e(k)) >> 20,
                  bytes >> 20);
         return;
     }
     snprintf(text, text_bytes,
-             "out of device memory: %" PRIu64 " MiB more were asked for; persistent %" PRIu64
-             " of %" PRIu64 " MiB granted, ephemeral %" PRIu64 " of %" PRIu64
-             " MiB, and the device of %" PRIu64 " MiB has no room beside the other jobs",
+             "out of device memory: the job asks for %" PRIu64 " MiB more; it uses %" PRIu64
+             " of %" PRIu64 " MiB of persistent memory and %" PRIu64 " of %" PRIu64
+             " MiB of ephemeral memory, and other jobs use the rest of the device's %" PRIu64
+             " MiB; end some, or use less",
              bytes >> 20, c->memory ? credit_p(k, c->memory) >> 20 : 0, credit_granted_p(k) >> 20,
              c->memory ? credit_e(c->memory) >> 20 : 0, credit_granted_e(k) >> 20,
              c->worker->info.memory_bytes >> 20);

@@ -103,7 +103,9 @@ static bool do_close(struct client *c, const struct wire_segment *rec, uint64_t 
     pace_add(&c->worker->moves.pace, ahead);
     if (ahead) return false;
     int err = memory_grant_close(c, rec->segment);
-    if (err) log_warn("client", "job=%u close=%u error=%d", c->job_id, rec->segment, err);
+    if (err)
+        log_warn("client", "job=%u event=not-closed segment=%u error=%s", c->job_id, rec->segment,
+                 err_name(err));
     reply_status(&c->com, &rec->rec, err);
     return true;
 }
@@ -128,7 +130,7 @@ static bool do_show(struct client *c, const struct wire_segment *rec, uint64_t *
     reply_status(&c->com, &rec->rec, err);
     if (!err || rec->rec.ticket) return true;
     /* The client continued as if it had the memory. */
-    snprintf(text, sizeof(text), "memory cannot be shown at 0x%llx: %s",
+    snprintf(text, sizeof(text), "the GPU worker cannot map memory at 0x%llx: %s",
              (unsigned long long)rec->addr, err_text(err));
     fault_raise(c, err, text);
     return true;
@@ -167,7 +169,7 @@ static void refuse_keep(struct client *c, const struct wire_record *asked, int e
     char text[WIRE_REPLY_BYTES];
     if (err == ERR_NO_MEMORY)
         snprintf(text, sizeof(text),
-                 "the descriptors of user %u would keep more than %llu MiB of device memory; close "
+                 "the descriptors of user %u would hold more than %llu MiB of device memory; close "
                  "some that were exported before",
                  c->uid, (unsigned long long)(most_kept(c) >> 20));
     else
@@ -175,7 +177,7 @@ static void refuse_keep(struct client *c, const struct wire_record *asked, int e
                  "user %u has too many descriptors of device memory; close some, or raise "
                  "LimitNOFILE of salusd's unit, or 'ulimit -Hn'",
                  c->uid);
-    log_warn("client", "job=%u name=\"%s\" why=\"%s\"", c->job_id, c->name, text);
+    log_warn("client", "job=%u name=\"%s\" event=refused why=\"%s\"", c->job_id, c->name, text);
     reply_send(&c->com, asked, err, text, (uint32_t)strlen(text));
 }
 

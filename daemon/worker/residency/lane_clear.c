@@ -46,7 +46,7 @@ struct op *lane_clear_end(struct client *c) {
 
 static void fail_client(struct client *c, int err) {
     char text[128];
-    snprintf(text, sizeof(text), "what another job left in its lane could not be cleared: %s",
+    snprintf(text, sizeof(text), "the lane's memory could not be cleared of another job's data: %s",
              err_text(err));
     fault_raise(c, err, text);
 }

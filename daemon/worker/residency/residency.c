@@ -84,7 +84,7 @@ static bool spill_step(struct client *c, struct move *mv) {
     stats_add(&c->com.page->stats.switched_bytes, moved);
     pay_bytes(w, mv, moved);
     c->displaced = true;
-    if (err) fail_client(c, "its ephemeral memory could not be taken to host memory", err);
+    if (err) fail_client(c, "the job's ephemeral memory could not be moved to host memory", err);
     return err || !memory_spilling(c->memory);
 }
 
@@ -107,7 +107,8 @@ static bool restore_step(struct client *c, struct move *mv) {
     int err = memory_restore(c->memory, mv->left, &moved);
     stats_add(&c->com.page->stats.switched_bytes, moved);
     pay_bytes(w, mv, moved);
-    if (err) fail_client(c, "its ephemeral memory could not be brought back", err);
+    if (err)
+        fail_client(c, "the job's ephemeral memory could not be moved back to the device", err);
     return !err && !memory_spilled(c->memory);
 }
 
@@ -129,7 +130,7 @@ static bool out_step(struct client *c, struct move *mv) {
     stats_add(&c->com.page->stats.swapped_bytes, moved);
     if (!err && !memory_out(c->memory)) return false;
     stats_add(&c->com.page->stats.swaps, 1);
-    if (err) fail_client(c, "its persistent memory could not be taken to host memory", err);
+    if (err) fail_client(c, "the job's persistent memory could not be moved to host memory", err);
     return !err;
 }
 
@@ -146,7 +147,8 @@ static bool in_step(struct client *c, struct move *mv) {
         if (!err && memory_swapped(c->memory)) return false;
     }
     bool joined = !err && join_step(c, mv, w->lanes.items[c->lane].chunks, &err);
-    if (err) fail_client(c, "its persistent memory could not be brought back", err);
+    if (err)
+        fail_client(c, "the job's persistent memory could not be moved back to the device", err);
     if (joined) c->throttled &= (uint8_t)~CLIENT_OUT;
     return joined;
 }
@@ -168,7 +170,7 @@ static bool move_step(struct client *c, struct move *mv) {
         if (!err) lane_table_enter(&w->lanes, c->next_lane = mv->lane);
     }
     bool joined = !err && join_step(c, mv, w->lanes.items[mv->lane].chunks, &err);
-    if (err) fail_client(c, "its lane could not be made", err);
+    if (err) fail_client(c, "the job's lane could not be created", err);
     if (!joined) return false;
     leave_one(c, &c->lane);
     c->lane = mv->lane;
@@ -205,7 +207,7 @@ static bool pack_client(struct client *c, struct move *mv) {
     if (!mv->left) return false;
     int err = memory_join(c->memory, lane, mv->left);
     memory_move_pay(c->worker, mv, memory_part(c->memory));
-    if (err) fail_client(c, "its lane could not be packed", err);
+    if (err) fail_client(c, "the job's lane could not be compacted", err);
     return err || memory_packed(c->memory);
 }
 
@@ -245,8 +247,8 @@ static bool shrink_step(struct worker *w, struct move *mv) {
     pay_bytes(w, mv, before - memory_lane_bytes(chunks));
     if (!err) return memory_lane_bytes(chunks) <= mv->bytes;
     if (err == -EBUSY && is_ending_in(w, mv->lane)) return false;
-    log_warn("lane", "lane=%u bytes=%" PRIu64 " shrink=%" PRIu64 " error=%s", mv->lane,
-             memory_lane_bytes(chunks), mv->bytes, err_name(err));
+    log_warn("lane", "event=not-shrunk lane=%u bytes=%" PRIu64 " target_bytes=%" PRIu64 " error=%s",
+             mv->lane, memory_lane_bytes(chunks), mv->bytes, err_name(err));
     return true;
 }
 
@@ -313,8 +315,8 @@ static void finish(struct worker *w, struct move *mv) {
     struct client *c = mv->client;
     uint32_t lane = mv->lane;
     if (mv->parts > 1)
-        log_debug("memory", "job=%u move=%u granules=%u parts=%u most=%u", c ? c->job_id : 0,
-                  mv->kind, mv->granules, mv->parts, w->moves.pace.most);
+        log_debug("memory", "event=moved job=%u move=%u granules=%u parts=%u most=%u",
+                  c ? c->job_id : 0, mv->kind, mv->granules, mv->parts, w->moves.pace.most);
     memory_move_remove(w, mv);
     if (c)
         resume(w, c);
@@ -352,7 +354,7 @@ static struct move *must_add(struct worker *w, enum move_kind kind, struct clien
                              uint32_t lane) {
     struct move *mv = memory_move_add(w, kind, c, lane);
     if (mv) return mv;
-    log_error("worker", "out of memory for a move of memory");
+    log_error("worker", "event=abort why=\"the worker is out of memory for a move of memory\"");
     abort();
 }
 
@@ -374,7 +376,7 @@ bool residency_parks(const struct client *c) {
 void residency_end(struct client *c) {
     if (c->ending || !c->memory) return;
     if (memory_move_end(c->worker, c)) return;
-    log_error("worker", "out of memory for the end of a client");
+    log_error("worker", "event=abort why=\"the worker is out of memory for the end of a client\"");
     abort();
 }
 

@@ -42,7 +42,8 @@ static bool is_due(const struct client *c) {
 static void give_up(struct client *c, int err) {
     struct savepoint *k = &c->recovery_state.savepoint;
     enum savepoint_reason why = err == -EADDRNOTAVAIL ? SAVEPOINT_HOST : SAVEPOINT_ROOM;
-    log_info("savepoint", "job=%u name=\"%s\" none error=%s", c->job_id, c->name, err_name(err));
+    log_info("savepoint", "job=%u name=\"%s\" event=no-savepoint error=%s", c->job_id, c->name,
+             err_name(err));
     savepoint_never(k, why);
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "common/err.h"
 #include "common/log.h"
 #include "daemon/device/device_null_mode.h"
 #include "daemon/sched/core/step.h"
@@ -30,7 +31,8 @@ static __attribute__((noinline)) void more_events(struct worker *w) {
     uint32_t cap = 2 * w->scheduling.events.cap;
     struct sched_event *events = realloc(w->scheduling.events.items, cap * sizeof(*events));
     if (!events) { /* a lost event would hang its client for ever; the broker restarts the worker */
-        log_error("worker", "out of memory for %u scheduler events", cap);
+        log_error("worker",
+                  "event=abort why=\"the worker is out of memory for %u scheduler events\"", cap);
         abort();
     }
     w->scheduling.events.items = events;
@@ -138,7 +140,8 @@ static void log_rejected(const struct sched_action *a) {
     bool waits = a->rejected.event == SCHED_SUBMITTED || a->rejected.event == SCHED_JOINED ||
                  a->rejected.event == SCHED_ASKED || a->rejected.event == SCHED_BOUNDARY;
     log_error("worker", "event=rejected job=%u kind=%u why=\"%s\"%s", a->job, a->rejected.event,
-              sched_fault_text(a->rejected.fault), waits ? ": giving up" : "");
+              sched_fault_text(a->rejected.fault),
+              waits ? " text=\"the worker aborts, because the job would wait for ever\"" : "");
     if (waits) abort();
 }
 
@@ -190,7 +193,8 @@ void sched_link_step(struct worker *w) {
     recorder_begin(recorder, w->scheduling.sched, w->now_ns, taken.items, taken.count);
     int err = sched_step(w->scheduling.sched, w->now_ns, taken.items, taken.count, &actions);
     if (err) { /* out of memory: continuing would lose operations */
-        log_error("worker", "scheduler step failed: error=%d", err);
+        log_error("worker", "event=abort why=\"a step of the scheduler failed\" error=%s",
+                  err_name(err));
         abort();
     }
     recorder_answer(recorder, &actions);

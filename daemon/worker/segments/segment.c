@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "common/err.h"
 #include "common/log.h"
 #include "daemon/device/device_retirement.h"
 #include "daemon/worker/segments/spare.h"
@@ -67,8 +68,9 @@ static bool retire(struct segment *s) {
  * they must not stay there. Later attempts to open it fail. */
 static void lose(struct segment *s, int err) {
     log_error("memory",
-              "chunks=%u lost=\"only descriptors held it, and host memory is out\" error=%d",
-              s->count, err);
+              "event=segment-lost chunks=%u why=\"only descriptors held the segment, and host "
+              "memory is full\" error=%s",
+              s->count, err_name(err));
     list_remove(&s->link);
     destroy_chunks(s, SEGMENT_ALL);
     free_retired(s);
@@ -250,7 +252,11 @@ static void leave_alone(struct segment *s) {
  * is more than they are charged for, until one of them returns. */
 static void follow_holders(struct segment *s) {
     int err = go_out(s);
-    if (err) log_error("memory", "chunks=%u cannot_follow_its_holders error=%d", s->count, err);
+    if (err)
+        log_error("memory",
+                  "event=segment-stays chunks=%u why=\"the segment cannot move to host memory with "
+                  "its holders\" error=%s",
+                  s->count, err_name(err));
 }
 
 void segment_drop(struct segment *s, bool away) {

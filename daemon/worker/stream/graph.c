@@ -103,8 +103,9 @@ static int check_wait(const struct wire_stream_wait *w, struct scan *s, struct w
     if (w->slot) s->bound = true;
     if (w->slot) return 0;
     if (w->on >= s->lanes || w->on_seq > s->records[w->on])
-        return refuse(why, "a graph waits for record %" PRIu64 " of lane %u, which is not before",
-                      w->on_seq, w->on);
+        return refuse(
+            why, "a graph waits for record %" PRIu64 " of lane %u, which does not precede the wait",
+            w->on_seq, w->on);
     return 0;
 }
 
@@ -113,9 +114,9 @@ static int check_body(struct graph *graph, uint32_t id, struct graph **out, stru
     struct graph *body = graph_find_body(graph->all, id);
     *out = body;
     if (id == WIRE_GRAPH_NONE) return 0;
-    if (!body) return refuse(why, "graph %u cannot be a body", id);
+    if (!body) return refuse(why, "graph %u cannot be the body of a conditional node", id);
     if (body->depth + 1 >= WIRE_GRAPH_DEPTH)
-        return refuse(why, "more than %u graphs in graphs", WIRE_GRAPH_DEPTH);
+        return refuse(why, "graphs are nested deeper than %u levels", WIRE_GRAPH_DEPTH);
     if (body->depth >= graph->depth) graph->depth = body->depth + 1;
     return 0;
 }
@@ -139,7 +140,8 @@ static int check_choice(struct graph *graph, struct wire_choice *c, struct why *
 }
 
 static int check_settle(struct graph *graph, const struct wire_graph_settle *r, struct why *why) {
-    if (r->rec.stream) return refuse(why, "lane %u settles, not the first", r->rec.stream);
+    if (r->rec.stream)
+        return refuse(why, "lane %u ends the graph; only the first lane may", r->rec.stream);
     graph->settles = true;
     graph->handle = r->handle;
     return 0;
@@ -153,21 +155,23 @@ static bool is_bound(uint16_t op) {
 static int check_record(struct graph *graph, struct wire_record *r, struct scan *s,
                         struct why *why) {
     bool block = r->op == WIRE_MEM_USE || r->op == WIRE_MEM_DROP;
-    if (!record_ordered(r->op) && !block) return refuse(why, "%s in a graph", record_name(r->op));
-    if (r->ticket) return refuse(why, "%s in a graph wants a reply", record_name(r->op));
+    if (!record_ordered(r->op) && !block)
+        return refuse(why, "record %s is not allowed in a graph", record_name(r->op));
+    if (r->ticket)
+        return refuse(why, "record %s of a graph must not ask for a reply", record_name(r->op));
     s->bound |= is_bound(r->op);
     if (block) return 0;
     if (r->stream >= WIRE_GRAPH_LANES) return refuse(why, "lane %u is out of range", r->stream);
     if (r->seq != s->records[r->stream] + 1)
-        return refuse(why, "lane %u is at %" PRIu64 ", the record says %" PRIu64, r->stream,
+        return refuse(why, "lane %u expects record %" PRIu64 ", the record has %" PRIu64, r->stream,
                       s->records[r->stream] + 1, r->seq);
     if (graph->settles && r->stream == 0)
-        return refuse(why, "%s behind the end", record_name(r->op));
+        return refuse(why, "record %s follows the end of the graph", record_name(r->op));
     if (r->stream >= s->lanes) s->lanes = r->stream + 1;
     int err = 0;
     if (r->op == WIRE_STREAM_WAIT) err = check_wait((const void *)r, s, why);
     if (r->op == WIRE_HOST_FUNC && ((const struct wire_host_func *)r)->token != s->hosts++)
-        err = refuse(why, "a host function out of order");
+        err = refuse(why, "a host function's token is out of order");
     if (r->op == WIRE_GRAPH_CHOICE) err = check_choice(graph, (void *)r, why);
     if (r->op == WIRE_GRAPH_SETTLE) err = check_settle(graph, (const void *)r, why);
     s->records[r->stream]++;
@@ -178,8 +182,8 @@ static int check_item(struct graph *graph, uint64_t *at, struct scan *s, struct 
     struct wire_graph_item *item = (void *)(graph->bytes + *at);
     uint64_t left = graph->total_bytes - *at - sizeof(*item); /* all sizes are multiples of 8 */
     if (padded(item->bytes) > left || item->bytes > RING_RECORD_MAX)
-        return refuse(why, "a record of %u bytes in a graph, %" PRIu64 " are left", item->bytes,
-                      left);
+        return refuse(why, "a record of a graph has %u bytes, only %" PRIu64 " are left",
+                      item->bytes, left);
     void *rec = item + 1;
     int err = record_check(rec, item->bytes, why->text, why->cap);
     if (!err) err = check_record(graph, rec, s, why);
@@ -204,7 +208,7 @@ static int check_whole(struct graph *graph, struct why *why) {
 static int begin(struct graphs *g, const struct wire_graph_data *d, struct why *why) {
     if (find(g, d->graph)) return refuse(why, "graph %u is in use", d->graph);
     if (d->total_bytes > WIRE_GRAPH_BYTES - g->bytes)
-        return refuse(why, "more than %llu bytes of graphs", WIRE_GRAPH_BYTES);
+        return refuse(why, "the job's graphs exceed %llu bytes; destroy some", WIRE_GRAPH_BYTES);
     if (!g->table) g->table = calloc(WIRE_GRAPHS, sizeof(struct graph *));
     if (!g->replay) g->replay = calloc(1, sizeof(*g->replay));
     struct graph *graph = malloc(sizeof(*graph) + d->total_bytes);
@@ -225,7 +229,7 @@ int graph_data(struct graphs *g, const struct wire_graph_data *d, char *text, si
     if (err) return err;
     struct graph *graph = find(g, d->graph);
     if (!graph || d->total_bytes != graph->total_bytes || d->offset != graph->have_bytes)
-        return refuse(&why, "bytes of graph %u out of order", d->graph);
+        return refuse(&why, "the bytes of graph %u arrive out of order", d->graph);
     memcpy(graph->bytes + d->offset, d + 1, d->piece_bytes);
     graph->have_bytes += d->piece_bytes;
     return graph->have_bytes == graph->total_bytes ? check_whole(graph, &why) : 0;

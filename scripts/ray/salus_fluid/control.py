@@ -137,7 +137,7 @@ class Control:
         return self.list("job.list")
 
     def set_weight(self, job, weight):
-        """Returns False when the job is only starting or has ended."""
+        """Returns False when the job is still starting or has ended."""
         try:
             self.ask("job.set", id=job, weight=weight)
         except Refused as why:

@@ -12,7 +12,7 @@
 #include "shim/connection/logbook.h"
 
 static const char lost_line[] = "[CUDA] earlier lines of the log are lost\n";
-static const char left_line[] = "[CUDA] earlier lines of the log did not fit\n";
+static const char left_line[] = "[CUDA] earlier lines of the log did not fit into the buffer\n";
 
 CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
                                 CUlogsCallbackHandle *callback_out) {

@@ -49,7 +49,7 @@ static CUdevResource make_sms(uint32_t count, struct origin origin) {
 static CUresult describe(uint32_t sms, CUdevResource *resource, CUdevResourceType type) {
     if (!resource) return CUDA_ERROR_INVALID_VALUE;
     if (type == CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG || type == CU_DEV_RESOURCE_TYPE_WORKQUEUE)
-        return refuse_call("work queues as a resource of the device");
+        return refuse_call("work queues as resources of the device");
     if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     *resource = make_sms(sms ? sms : state.conn.device.sm_count, (struct origin){ORIGIN_WHOLE, 0});
     return CUDA_SUCCESS;

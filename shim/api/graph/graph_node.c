@@ -152,7 +152,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
     if (r) return r;
     if (!pHandle_out || flags & ~(unsigned int)CU_GRAPH_COND_ASSIGN_DEFAULT)
         return CUDA_ERROR_INVALID_VALUE;
-    if (state_is_plain()) return refuse_call("a graph of which kernels decide");
+    if (state_is_plain()) return refuse_call("a graph whose nodes kernels change");
     lock_enter(&graph_lock);
     struct graph *g = graph_find(hGraph);
     r = g ? condition_create(&g->conditions, sizeof(uint32_t), defaultLaunchValue,

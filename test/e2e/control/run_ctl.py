@@ -78,8 +78,8 @@ def test_a_job_that_never_could_run_ends_with_6():
     with Daemon() as d:
         code, _, err = finish(start(d, ["--persistent", "1TiB"], SHORT))
         equal(code, 6, "exit status")
-        found = re.search(r"^salusctl: the job was refused: 1 TiB persistent \+ 0 B ephemeral asked, the "
-                          r"device has .*$", err, re.M)
+        found = re.search(r"^salusctl: the job was refused: 1 TiB of persistent \+ 0 B of ephemeral "
+                          r"memory exceed the device's .*$", err, re.M)
         if not found:
             raise AssertionError(err)
         equal(history(d)[0]["how"], "refused", "history")
@@ -122,16 +122,16 @@ def refused(process, words, what):
 def test_every_refusal_of_salusd_ends_with_6():
     with Daemon("--max-jobs", "1") as d:
         d.ctl("user", "limit", str(os.getuid()), "max_weight=3", "max_priority=5", "user_device_memory=1GiB")
-        for options, words in ((["--gpu", "9"], "there is no GPU 9"),
+        for options, words in ((["--gpu", "9"], "salusd has no GPU 9"),
                                (["--weight", "4"], r"weight 4 is above max_weight = 3"),
                                (["--persistent", "2GiB"], "user_device_memory = 1GiB"),
-                               (["--persistent", "1TiB"], "1 TiB persistent"),
+                               (["--persistent", "1TiB"], "1 TiB of persistent"),
                                (["--slo", "1ms", "--priority", "7"], r"priority 7 is above max_priority = 5")):
             refused(start(d, options, CAREFREE), words, str(options))
             equal(history(d)[0]["how"], "refused", "history")
         first = start(d, ["--name", "first"], LONG)
         the_job(d, "first")
-        refused(start(d, ["--admit-timeout", "1s"], CAREFREE), "it waited for a place longer", "max_jobs")
+        refused(start(d, ["--admit-timeout", "1s"], CAREFREE), "the job waited longer than its admit_timeout", "max_jobs")
         equal(history(d)[0]["how"], "refused", "history")
         d.ctl("user", "limit", str(os.getuid()), "user_connections=1")
         refused(start(d, [], CAREFREE), r"user_connections = 1: user \S+ has 1 connections",
@@ -154,7 +154,7 @@ def test_a_job_that_no_worker_will_serve_ends_with_6():
             open(dir + "/broken", "w").close()
             os.kill(wait_for("a worker", d.worker_pid), signal.SIGKILL)
             wait_for("it is given up", lambda: "status 7" in d.ctl("status", check=False).stderr)
-            refused(start(d, [], CAREFREE), "the GPU worker was given up: it ", "given up")
+            refused(start(d, [], CAREFREE), "salusd gave up on the GPU worker: the worker ", "given up")
             equal(history(d)[0]["how"], "refused", "history")
 
 
@@ -167,7 +167,7 @@ def test_a_refusal_is_known_where_salusctl_may_not_ask():
         os.rename(control, control + ".not")
         second = start(d, ["--persistent", "800MiB", "--admit-timeout", "1s"], CAREFREE)
         refused(second, "not admitted: ", "without the control socket")
-        refused(start(d, ["--persistent", "1TiB"], CAREFREE), "1 TiB persistent", "without the control socket")
+        refused(start(d, ["--persistent", "1TiB"], CAREFREE), "1 TiB of persistent", "without the control socket")
         os.rename(control + ".not", control)
         end(d, first)
 
@@ -180,7 +180,7 @@ def test_every_refusal_of_the_library_ends_with_6():
             refused(start(d, [], CAREFREE), "SALUS_GPU: '2nd' is not the number of a GPU", "misspelt")
         finally:
             del os.environ["SALUS_GPU"]
-        for visible, words in (("7", "CUDA_VISIBLE_DEVICES='7' begins with none of salusd's GPUs"),
+        for visible, words in (("7", "CUDA_VISIBLE_DEVICES='7' begins with a GPU that salusd does not have"),
                                ("MIG-1", "CUDA_VISIBLE_DEVICES='MIG-1' names a MIG instance")):
             refused(start(d, [], ["env", "CUDA_VISIBLE_DEVICES=" + visible, *CAREFREE]), words, visible)
         for visible in ("", "-1", "NoDevFiles"):  # the program wants no GPU
@@ -199,8 +199,8 @@ def test_every_refusal_of_the_library_ends_with_6():
 def test_a_salusd_of_another_version_ends_with_6():
     """Answers of a salusd with another major version, and of one whose answer is malformed."""
     offer = struct.pack("<IHHi", 0x554c4153, 2, 0, -1)
-    for answer, words in ((offer, "protocol version mismatch"), (b"?", "malformed message"),
-                          (b"", "the salusd daemon died")):
+    for answer, words in ((offer, "the protocol versions differ"), (b"?", "a message or a ring record is malformed"),
+                          (b"", "the salusd daemon ended")):
         with tempfile.TemporaryDirectory() as dir, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.bind(dir + "/job.sock")
             s.listen(8)
@@ -323,7 +323,7 @@ def test_jobs_are_told_that_salusd_was_stopped():
         code, _, err = finish(first)
         equal(code, 1, err)
         contains(err, 'what="salusd ended this job" job=1 reason="salusd was stopped"', "stderr")
-        if "daemon died" in err:
+        if "daemon ended" in err:
             raise AssertionError(err)
 
 
@@ -331,8 +331,8 @@ def test_a_wrong_variable_is_said_by_the_library():
     with Daemon() as d:
         r = d.run(SHORT, SALUS_WEIGHT="0", SALUS_SLO="5", SALUS_STRICT="x")
         equal(r.returncode, 0, r.stderr)
-        for line in ('what="without effect: SALUS_WEIGHT: 0 is out of range: 1 to 1000" variables=2',
-                     """what="without effect: SALUS_STRICT: 'x' is not 0 or 1\""""):
+        for line in ('what="a setting has no effect: SALUS_WEIGHT: 0 is out of range: 1 to 1000" variables=2',
+                     """what="a setting has no effect: SALUS_STRICT: 'x' is not 0 or 1\""""):
             equal(r.stderr.count(line), 1, f"{line} in {r.stderr}")
 
 
@@ -411,7 +411,7 @@ def test_nobody_may_not():
         r = subprocess.run([tool("salusctl"), "--run-dir", d.run_dir, "policy", "set", "swap=yes"],
                            user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        equal((r.returncode, r.stderr), (5, "salusctl: only root and the daemon's user set the policy; see "
+        equal((r.returncode, r.stderr), (5, "salusctl: only root and the daemon's user may set the policy; see "
                                             "salusctl(1)\n"), "refusal")
 
 

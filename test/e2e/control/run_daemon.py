@@ -83,7 +83,7 @@ def test_show_config_can_be_read_back():
 
 
 def test_wrong_arguments():
-    for args, text in [(["--max-jobs"], "salusd: no value for --max_jobs; see 'salusd --help'\n"),
+    for args, text in [(["--max-jobs"], "salusd: missing value of --max_jobs; see 'salusd --help'\n"),
                        (["now"], "salusd: unexpected argument now; see 'salusd --help'\n"),
                        (["--config", "/nonexistent"], "/nonexistent: No such file or directory\n"
                                                       "salusd: 1 error in the configuration\n")]:
@@ -110,9 +110,9 @@ def test_a_missing_driver_is_named():
     r = salusd("--run-dir", os.path.join(tempfile.gettempdir(), f"salus-nodriver-{os.getpid()}"), "--device", "cuda",
                "--driver", "/nonexistent/libcuda.so.1", "--worker-tries", "1")
     equal(r.returncode, 1, r.stderr)
-    contains(r.stderr, "salusd: no GPU worker gets ready: device cuda cannot be opened: no driver: "
-                       "/nonexistent/libcuda.so.1: cannot open shared object file: No such file or directory; install "
-                       "NVIDIA's, or choose the software GPU (device = soft)\n", "stderr")
+    contains(r.stderr, "salusd: no GPU worker is ready: the worker cannot open device cuda: no NVIDIA driver: "
+                       "/nonexistent/libcuda.so.1: cannot open shared object file: No such file or "
+                       "directory; install it, or choose the software GPU (device = soft)\n", "stderr")
 
 
 def test_check_config_looks_at_the_machine():
@@ -127,10 +127,10 @@ def test_check_config_looks_at_the_machine():
                        f"{path}:2: worker: {BUILD}: Is a directory",
                        f"{path}:3: profiles: /nonexistent/profiles cannot be written: /nonexistent: No "
                        "such file or directory"], "stderr")
-    contains(errors[3], f"{path}:5: device_memory: 64 TiB is more than ", "stderr")
+    contains(errors[3], f"{path}:5: device_memory: 64 TiB exceed ", "stderr")
     equal(errors[4:], ["salusd: 4 errors in the configuration"], "stderr")
     r = salusd("--check-config", "--device-memory", "1KiB")
-    equal((r.returncode, r.stderr), (2, "command line: device_memory: no job fits into less than 4MiB\n"
+    equal((r.returncode, r.stderr), (2, "command line: device_memory: must be at least 4MiB, or no job fits\n"
                                         "salusd: 1 error in the configuration\n"), "1 KiB")
     r = salusd("--check-config", "--worker", "/nonexistent/salus-gpu")
     equal((r.returncode, r.stderr), (2, "command line: worker: /nonexistent/salus-gpu: No such file or "
@@ -183,7 +183,7 @@ def test_sighup():
             equal(reload("[broker]\nmax_jobs = x\n", "event=reload-failed"), 9, "max_jobs")
             contains(d.log(), f"what=\"{path}:2: max_jobs: 'x' is not a whole number\"", "log")
             equal(reload("[gpu]\nkernel_timeout = 1s\n", "event=needs-restart"), 64, "max_jobs")
-            contains(d.log(), 'what="kernel_timeout: 0 stays until a restart, then 1s"', "log")
+            contains(d.log(), 'what="kernel_timeout: 0 stays in effect until salusd restarts; then 1s applies"', "log")
     finally:
         os.unlink(path)
 
@@ -290,7 +290,7 @@ def test_ready_means_that_a_job_would_be_served():
                 return found
         try:
             r = wait_for("it listens", lambda: (r := ctl("status")).returncode != 3 and r)
-            equal((r.returncode, r.stderr), (8, "salusctl: no job would be served now: it is being started\n"),
+            equal((r.returncode, r.stderr), (8, "salusctl: no GPU can serve a job now: the worker is starting\n"),
                   "status")
             p.send_signal(signal.SIGHUP)
             wait_for("it is reloaded", lambda: "event=reloaded" in open(dir + "/log").read())
@@ -310,7 +310,7 @@ def test_a_worker_that_never_gets_ready_ends_the_daemon():
         r = salusd("--run-dir", dir + "/run", "--worker", "/bin/false", "--worker-tries", "2")
         equal(r.returncode, 1, "exit status")
         contains(r.stderr, "event=given-up gpu=0 failures=2", "log")
-        equal(r.stderr.splitlines()[-1], "salusd: no GPU worker gets ready: it ended with status 1", "stderr")
+        equal(r.stderr.splitlines()[-1], "salusd: no GPU worker is ready: the worker exited with status 1", "stderr")
 
 
 def test_a_worker_that_was_given_up_is_tried_again_when_told():
@@ -329,7 +329,7 @@ def test_a_worker_that_was_given_up_is_tried_again_when_told():
                 r = wait_for("its end is known", lambda: "status 7" in (r := d.ctl("status", check=False)).stderr
                              and r)
                 equal((r.returncode, r.stderr),
-                      (8, "salusctl: no job would be served now: it ended with status 7\n"), "status")
+                      (8, "salusctl: no GPU can serve a job now: the worker exited with status 7\n"), "status")
                 os.unlink(dir + "/broken")
                 equal(state(d), "failed", "by itself it does not come back")
                 equal(restarts(), started + 2, "workers started, the two that failed included")
@@ -400,7 +400,7 @@ def test_running_out_of_descriptors_passes():
             s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             s.connect(d.run_dir + "/job.sock")
             socks.append(s)
-        wait_for("it says so", lambda: "no descriptors left" in d.log())
+        wait_for("it says so", lambda: "no file descriptors left" in d.log())
         for s in socks:
             s.close()
         equal(d.ctl_json("status")["status"]["state"], "ok", "state")
@@ -554,7 +554,7 @@ def test_a_private_daemon_that_cannot_start():
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
     equal(r.returncode, 1, "exit status")
     contains(r.stderr, "environment SALUS_MAX_JOBS: max_jobs: 'x' is not a whole number\n", "stderr")
-    contains(r.stderr, "salusctl: the private salusd ended at once (status 2)", "stderr")
+    contains(r.stderr, "salusctl: the private salusd ended at start with status 2", "stderr")
 
 
 # ---- the history ---------------------------------------------------------------------------------
@@ -656,7 +656,7 @@ def test_profiles_survive_the_worker_and_the_daemon():
         wait_for("the next", lambda: d.ctl_json("status")["status"]["worker_restarts"] == 1
                  and d.ctl_json("status")["status"]["state"] == "ok")
         equal(profiles(d), first, "after the worker's end")
-        wait_for("the worker's log", lambda: "event=taken hints=0 profiles=2 restored=2" in d.log())
+        wait_for("the worker's log", lambda: "event=profiles-loaded hints=0 profiles=2 restored=2" in d.log())
         launch(d, 3)
         second = learned(d, 7)
         d.process.terminate()
@@ -696,7 +696,7 @@ def test_a_corrupt_store_is_set_aside():
             f.write("salus-kernels 1 1 0\ndevice sms=16 name=Salus software GPU\nkernel func=0")
         d.__class__.__enter__(d)
         wait_for("it is said", lambda: "event=corrupt" in d.log())
-        contains(d.log(), 'why="line 3: it has no end"', "log")
+        contains(d.log(), 'why="line 3: the line has no end"', "log")
         equal(os.path.exists(d.run_dir + "/kernels.corrupt"), True, "it is kept")
         launch(d, 1)
         learned(d, 1)
@@ -710,8 +710,8 @@ def test_profiles_of_another_device():
                 "memory=900 lone=1 sum=600 bins=1:1 name=mix\n")
         r = import_text(d, text)
         equal((r.returncode, r.stderr), (1,
-              "salusctl: it is of 'NVIDIA A100' with 108 SMs, and this is 'Salus software GPU' with "
-              "8; with --any-device its classes and SMs are taken, its times are not\n"), "refusal")
+              "salusctl: the profiles were measured on 'NVIDIA A100' with 108 SMs, and this GPU is "
+              "'Salus software GPU' with 8; use --any-device to import only its classes and SMs, without times\n"), "refusal")
         equal(profiles(d), {}, "profiles")
         r = import_text(d, text, "--any-device")
         equal((r.returncode, r.stderr), (0, ""), "with --any-device")
@@ -724,12 +724,12 @@ def test_an_import_that_is_wrong_is_refused_with_its_line():
             "hint grid=0,0,0 block=0,0,0 sms=4 class=memory compute=0 memory=0 ns=1 name=h\n")
     with Daemon() as d:
         wait_for("it is ready", lambda: d.ctl_json("status")["status"]["state"] == "ok")
-        for text, why in [(good[:-10], "line 3: it has no end"),
-                          (good[:good.index("hint")], "line 3: the text ends before it"),
-                          (good.replace("memory=0", "memory=x"), "line 3: 'memory=' is no number"),
-                          (good + "more\n", "line 4: more follows than was announced"),
+        for text, why in [(good[:-10], "line 3: the line has no end"),
+                          (good[:good.index("hint")], "line 3: the text ends before this line"),
+                          (good.replace("memory=0", "memory=x"), "line 3: 'memory=' is not a number"),
+                          (good + "more\n", "line 4: the text has more lines than its header announces"),
                           (ORION + "f,1,0,3,7000\ng,1,0,3\n", "line 3: "),
-                          ("\x00\x01garbage\n", "no line is a header")]:
+                          ("\x00\x01garbage\n", "no line is a known header")]:
             r = import_text(d, text)
             equal(r.returncode, 2, f"exit status of {text[-20:]!r}")
             contains(r.stderr, "salusctl: standard input: " + why, "stderr")
@@ -977,8 +977,8 @@ def test_doctor_says_that_nothing_was_refused_and_that_nothing_was_done():
     r = doctor("doctor", "--private", "--", sys.executable, "-c",
                'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0); raise SystemExit(3)')
     equal(r.returncode, 3, r.stderr)
-    contains(r.stdout, "warning  program     ended with exit status 3", "report")
-    contains(r.stdout, "ok       refused     nothing", "report")
+    contains(r.stdout, "warning  program     the program ended with exit status 3", "report")
+    contains(r.stdout, "ok       refused     Salus refused no kernel, module or call", "report")
     r = doctor("doctor", "--private", "--", "true")
     equal(r.returncode, 0, r.stderr)
     contains(r.stdout, "did not use the GPU", "report")

@@ -462,8 +462,8 @@ def test_where_no_directory_can_be_written_each_is_named():
         env = {"XDG_RUNTIME_DIR": "", "TMPDIR": "/nonexistent"}
         done = in_namespace(mounts + RUN_PRIVATE + "true", **env)
         equal((done.returncode, done.stderr),
-              (1, "salusctl: no directory for a private salusd: XDG_RUNTIME_DIR is not set; TMPDIR=/nonexistent: No such file or directory; "
-               "/tmp: No space left on device; /dev/shm: Read-only file system; set TMPDIR to one that can be written\n"), "what is said")
+              (1, "salusctl: no directory can hold a private salusd: XDG_RUNTIME_DIR is not set; TMPDIR=/nonexistent: No such file or directory; "
+               "/tmp: No space left on device; /dev/shm: Read-only file system; set TMPDIR to a directory that you can write to\n"), "what is said")
         done = in_namespace(mounts + f"{tool('salusctl')} doctor --private true", **env)
         equal((done.returncode, "/tmp: No space left on device" in done.stderr), (1, True), done.stderr)
 

@@ -31,8 +31,8 @@ STEADY = {"train": ["1500"], "accumulate": ["300"], "trainer": ["30"]}
 ROOM = {"SALUS_PERSISTENT": "128MiB", "SALUS_EPHEMERAL": "64MiB"}
 ROUNDS = int(os.environ.get("SALUS_RECOVERY_ROUNDS", "1"))
 SEED = int(os.environ.get("SALUS_RECOVERY_SEED", "0")) or int(time.time())
-UNDER_WAY = re.compile(r"the GPU's worker ended while (kernel \w+|copy|memset|[A-Z_]+) was under way: "
-                       r"what it had done by then cannot be undone(: .*)?")
+UNDER_WAY = re.compile(r"the GPU worker ended while (kernel \w+|copy|memset|[A-Z_]+) was running: "
+                       r"its partial effects cannot be undone(: .*)?")
 RECOVERED = re.compile(r"event=recovered .* reaped_us=(\d+) opened_us=(\d+) tried_us=(\d+) restored_us=(\d+)")
 alone = {}
 
@@ -292,7 +292,7 @@ def test_why_there_is_no_savepoint():
             return  # a program's managed variables are refused there
         host = Job(d, 1, SALUS_SAVEPOINTS="yes")  # a job whose kernels read pinned memory
         wait_for("its kernels were given addresses", lambda: any(
-            j["savepoint_why"] == "its kernels know addresses of host memory" for j in d.jobs()))
+            j["savepoint_why"] == "the job's kernels use addresses of host memory" for j in d.jobs()))
         host.ask()
         equal(host.verdict(), "finished", "it")
 

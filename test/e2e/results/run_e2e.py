@@ -580,7 +580,7 @@ test_offender_trap = offence("trap", 719, ["kernel=_Z8trappingPi"])
 test_offender_assert = offence("assert", 710, ["Assertion `p[threadIdx.x] == 0 && threadIdx.x < 3` failed",
                                               "thread: [3,0,0]"])
 test_offender_texture = offence("texture", 700, ["kernel=_Z7texturePiy"] + ([] if ON_DRIVER else ["names no texture"]))
-test_offender_surface = offence("surface", 719, ["kernel=_Z7surfacePiy", "beyond the edges"])
+test_offender_surface = offence("surface", 719, ["kernel=_Z7surfacePiy", "outside the surface"])
 test_offender_kernel_timeout = offence("endless", 702, ["kernel=_Z7endlessPVi"],
                                        ["--kernel-timeout", "2s"])
 
@@ -594,7 +594,7 @@ def test_killed_in_an_endless_kernel():
         wait_for("the job is listed", lambda: any(j["name"] == "doomed" for j in d.jobs()))
         p.send_signal(signal.SIGKILL)
         killed = time.monotonic()
-        wait_for("the job is gone", lambda: all(j["name"] != "doomed" for j in d.jobs()))
+        wait_for("the job has ended", lambda: all(j["name"] != "doomed" for j in d.jobs()))
         took = time.monotonic() - killed
         p.wait()
         check_honest(honest, d)
@@ -763,8 +763,8 @@ def test_programs_that_are_served_hear_nothing():
             done = d.run([program(name)])
             equal((done.returncode, done.stderr), (0, ""), name)
         found = d.run([program("vecadd")], SALUS_LOG="shim:debug").stderr
-        contains(found, 'what="no such entry point" name=cuGLInit ', "lookups that fail, when asked for")
-        contains(found, 'what="no such private table" table=f8cff95121468b4eb9e2fb469e7c0dd9', "tables")
+        contains(found, 'what="the driver has no such function" name=cuGLInit ', "lookups that fail, when asked for")
+        contains(found, 'what="the driver has no such private table" table=f8cff95121468b4eb9e2fb469e7c0dd9', "tables")
 
 
 def test_registered_memory():
@@ -774,7 +774,7 @@ def test_registered_memory():
             equal((done.returncode, done.stderr), (0, ""), "shown to the device")
         done = d.run([program("registered"), "refused"])
         equal((done.returncode, done.stdout), (0, "refused\n"), done.stderr)
-        contains(done.stderr, "registered memory cannot be shown to the device", "stderr")
+        contains(done.stderr, "the device cannot map registered memory", "stderr")
         contains(done.stderr, "cudaHostAlloc", "what to do")
         equal(done.stderr.count("\n"), 1, f"lines: {done.stderr}")
         equal(d.run([program("registered"), "refused"], SALUS_STRICT="1").returncode, 9, "when strict")
@@ -875,7 +875,8 @@ def test_device_code_is_linked_at_run_time():
     with Daemon() as d:
         done = d.run([program("link"), *units, library_of_the_device_runtime()])
         equal((done.returncode, done.stdout), (0, "ptx 42\nobject 47\narchive 47\nlibrary 42\n"), done.stderr)
-        contains(done.stderr, "link_unit.cubin: only machine code, no PTX that this device (sm_90) can run", "stderr")
+        contains(done.stderr, "link_unit.cubin: the input has only machine code, and no PTX "
+                 "that this device (sm_90) can run", "stderr")
 
 
 # ---- a program that calls the driver as a worker on the real driver does --------------------------
@@ -1102,7 +1103,7 @@ def test_nvml_is_found_by_run_and_needs_a_daemon():
         done = subprocess.run([READER], env={**d.environment(), "SALUS_RUN_DIR": "/nonexistent"}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
         equal((done.returncode, done.stdout, done.stderr),
-              (9, "nvmlInit_v2: No salusd answers, and so no GPU\n", ""), "without a daemon")
+              (9, "nvmlInit_v2: No salusd answers: start the daemon\n", ""), "without a daemon")
 
 
 # ---- null jobs -----------------------------------------------------------------------------------
@@ -1129,7 +1130,7 @@ def test_null_mode_takes_machine_code_and_computes_nothing():
             done = d.ctl(*NULL, program("machine", variant), "2")
             equal(done.stdout, not_computed(2), variant)
             equal(done.stderr.splitlines()[0].startswith(FIRST_LINE), True, f"first line: {done.stderr}")
-            contains(done.stderr, "error shim what=\"not computed", "what the job itself says")
+            contains(done.stderr, "error shim what=\"this program is not computed", "what the job itself says")
         equal(d.run([program("machine", "sassonly-static"), "2"], SALUS_DEVICE_MODE="null").stdout, not_computed(2),
               "by its variable")
         equal(d.ctl("run", "-q", "--", program("machine"), "2").stdout, computed(2), "computed")

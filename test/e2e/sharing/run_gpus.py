@@ -200,8 +200,8 @@ def test_a_list_of_visible_gpus_chooses_one():
             done = d.ctl("run", "-q", "--", *TRAIN, check=False, env=dict(os.environ, CUDA_VISIBLE_DEVICES=text))
             checksum_of(done, d)
             equal(max(history(d, count), key=lambda j: j["id"])["gpu"], gpu, f"CUDA_VISIBLE_DEVICES={text}")
-        for text, why in (("7", "'7' begins with none of salusd's GPUs, 0 to 1"), ("1,1", "names a GPU twice"), (uuids[0][:12], "begins with none"),
-                          ("MIG-1", "names a MIG instance: Salus shares whole GPUs"), ("all", "neither a number nor a UUID")):
+        for text, why in (("7", "'7' begins with a GPU that salusd does not have (it has GPUs 0 to 1)"), ("1,1", "names a GPU twice"), (uuids[0][:12], "begins with a GPU that salusd does not have"),
+                          ("MIG-1", "names a MIG instance, but Salus shares whole GPUs; name a GPU"), ("all", "neither a number nor a UUID")):
             done = d.run(TRAIN, CUDA_VISIBLE_DEVICES=text)
             equal(done.returncode != 0, True, f"CUDA_VISIBLE_DEVICES={text}")
             contains(done.stderr, why, "what the library says")
@@ -286,13 +286,13 @@ def test_a_reload_is_of_each_one():
 
 def test_there_is_no_seventh():
     with Two() as d:
-        for number, why in (("7", "there is no GPU 7: this salusd has GPUs 0 to 1"),):
+        for number, why in (("7", "salusd has no GPU 7, only GPUs 0 to 1"),):
             done = d.run_on(number, TRAIN)
             equal(done.returncode, 6, "exit status")
             contains(done.stderr, why, "the reason")
         done = d.run(TRAIN, SALUS_GPU="7")
         equal(done.returncode != 0, True, "a job of a GPU that is not there")
-        contains(done.stderr, "there is no GPU 7", "what the library says")
+        contains(done.stderr, "salusd has no GPU 7", "what the library says")
         for wrong in ("garbage", "-1", "1x", "1.5", "99999999999999999999"):
             done = d.run_on(wrong, TRAIN)
             equal((done.returncode, done.stdout), (2, ""), f"run --gpu {wrong}")
@@ -305,7 +305,7 @@ def test_there_is_no_seventh():
                       ("gpu", "retry", "7")):
             done = d.ctl(*words, check=False)
             equal(done.returncode, 4, " ".join(words))
-            contains(done.stderr, "gpu 7: no such GPU", " ".join(words))
+            contains(done.stderr, "salusd has no GPU 7", " ".join(words))
         equal(d.ctl("policy", "show", "--gpu", "x", check=False).returncode, 2, "policy show --gpu x")
         equal(d.jobs(), [], "jobs")
 
@@ -324,7 +324,7 @@ def test_one_that_does_not_start_stands_in_nobodys_way():
             equal(d.ctl("status").returncode, 0, "exit status of status: jobs are served")
             done = d.run_on(0, TRAIN)
             equal(done.returncode != 0, True, "a job on GPU 0")
-            contains(done.stderr, "the GPU worker was given up", "why")
+            contains(done.stderr, "salusd gave up on the GPU worker", "why")
             equal({j["gpu"] for j in history(d, 2) if j["how"] == "done"}, {1}, "GPUs")
 
 

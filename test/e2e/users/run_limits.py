@@ -552,13 +552,13 @@ def test_user_of_idle_jobs_leaves_places():
             if result != 0:
                 words.append(text)
         equal(len(words), 16, "refused")
-        equal(set(words), {f"it waits for a place: user {ALICE} has 48 jobs (user_jobs = 48), and other processes of "
-                           "its run, which may wait for it, have begun; start fewer of them"}, "the words")
+        equal(set(words), {f"the process waits for admission: user {ALICE} has 48 jobs (user_jobs = 48), while started "
+                           "processes of its run may wait for it; start fewer processes"}, "the words")
         another, = as_user(ALICE, d, 1)
         another.send(hello(run=7))
         wait_for("one of another run waits", lambda: [
             j["why"] for j in d.ctl_json("job", "list")["jobs"] if j["state"] == "waiting"] == [
-            f"waits for a place: user {ALICE} has 48 jobs (user_jobs = 48)"])
+            f"waits for admission: user {ALICE} has 48 jobs (user_jobs = 48)"])
         result, text, s = join_as(BOB, d)
         equal((result, text), (0, ""), "another user's job")
         equal(users_of(d)[ALICE]["jobs"], 48, "jobs")
@@ -823,7 +823,7 @@ def test_user_of_pinned_memory():
         large = Verifier(d, "--uid", str(ALICE), "--pinned", "200", "--rounds", "1")
         equal(large.line(), "pinned 2", "more than the limit at once")
         large.rounds(1)
-        contains(large.process.communicate("")[1], "no room for 200 MiB of pinned memory in a window of 128 MiB",
+        contains(large.process.communicate("")[1], "200 MiB of pinned memory do not fit into the window of 128 MiB",
                  "standard error")
         with Verifier(d, "--uid", str(ALICE), "--pinned", "90") as first:
             equal(first.line(), "pinned 0", "within the limit")

@@ -17,7 +17,7 @@
 
 #define DECISIONS_JOBS 8u /* most jobs of a recording; they are numbered from 1 */
 
-/* Returns text that the caller frees. Ends the test when the input is no recording or the
+/* Returns text that the caller frees. Ends the test when the input is not a recording or the
  * scheduler breaks an invariant. */
 char *decisions_read(FILE *recording);
 

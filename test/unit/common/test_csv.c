@@ -74,9 +74,9 @@ Test(csv, what_is_not_there_is_empty) {
     } while (0)
 
 Test(csv, what_is_wrong_is_refused_with_its_line) {
-    REFUSED("a\nb,\"c\n", "a quote is never closed", 2);
-    REFUSED("a\n\n\"b\"c\n", "something follows a closing quote", 3);
-    REFUSED("a\nb\0c\n", "it has a zero byte", 2);
+    REFUSED("a\nb,\"c\n", "a quotation mark is not closed", 2);
+    REFUSED("a\n\n\"b\"c\n", "text follows a closing quotation mark", 3);
+    REFUSED("a\nb\0c\n", "the line contains a NUL byte", 2);
 }
 
 Test(csv, rows_are_bounded) {
@@ -90,7 +90,7 @@ Test(csv, rows_are_bounded) {
     csv_finish(&c);
     csv_init(&c, text, CSV_FIELDS_MAX);
     cr_assert_eq(csv_next(&c), -EINVAL);
-    cr_assert_str_eq(c.why, "it has more than 8192 fields");
+    cr_assert_str_eq(c.why, "the line has more than 8192 fields");
     csv_finish(&c);
     memset(text, 'a', bytes);
     csv_init(&c, text, CSV_ROW_MAX - 1);
@@ -98,6 +98,6 @@ Test(csv, rows_are_bounded) {
     csv_finish(&c);
     csv_init(&c, text, CSV_ROW_MAX);
     cr_assert_eq(csv_next(&c), -EINVAL);
-    cr_assert_str_eq(c.why, "it is longer than 1 MiB");
+    cr_assert_str_eq(c.why, "the line is longer than 1 MiB");
     free(text);
 }

@@ -84,7 +84,7 @@ Test(log_background, a_reader_that_has_stopped_holds_up_nobody) {
     for (int i = 0; i < records; i++)
         log_each("x", LOG_INFO, "number=%d", i);
     read_until("event=dropped records=");
-    read_until("gone\"\n");
+    read_until("had closed the log\"\n");
     cr_assert_eq(count("number=") + number_after("event=dropped records="), records,
                  "each is written or counted");
     cr_assert_gt(count("number="), 100);

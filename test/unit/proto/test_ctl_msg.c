@@ -134,6 +134,19 @@ Test(ctl_msg, a_request_has_these_bytes) {
     cr_assert_eq(ctl_msg_request_encode(&r, buf, 5, &n), -EMSGSIZE);
 }
 
+Test(ctl_msg, a_deprecated_verb_is_understood_and_never_sent) {
+    struct ctl_request r = {.verb = CTL_V_user_list};
+    unsigned char buf[64];
+    size_t n;
+
+    cr_assert_eq(DECODE("\x82\xa1v\x01\xa4verb\xabtenant.list"), 0, "%s", why);
+    cr_assert_eq(request.verb, CTL_V_user_list);
+    cr_assert_eq(DECODE("\x82\xa1v\x01\xa4verb\xactenant.limit"), 0, "%s", why);
+    cr_assert_eq(request.verb, CTL_V_user_limit);
+    cr_assert_eq(ctl_msg_request_encode(&r, buf, sizeof(buf), &n), 0);
+    cr_assert_not_null(memmem(buf, n, "user.list", 9));
+}
+
 /* Builds a request with every argument of the verb, all with different values. */
 static struct ctl_request full_request(enum ctl_verb verb) {
     struct ctl_request r = {.verb = verb};

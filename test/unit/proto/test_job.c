@@ -259,14 +259,16 @@ Test(units, sizes_for_people_are_rounded_and_for_files_exact) {
 Test(reason, numbers_have_words) {
     cr_assert_str_eq(reason_why(SCHED_WHY_NONE), "");
     cr_assert_str_eq(reason_why(SCHED_WHY_TURN),
-                     "waits for its turn: another job of its lane has it");
-    cr_assert_str_eq(reason_why(SCHED_WHY_SWAPPED), "its persistent memory is in host memory");
+                     "waits for its turn: another job of its lane has the turn");
+    cr_assert_str_eq(reason_why(SCHED_WHY_SWAPPED),
+                     "is swapped out: its persistent memory is in host memory");
     cr_assert_str_eq(reason_why(99), "?");
     cr_assert_str_eq(reason_source(ITERATION_PERIOD), "period");
     cr_assert_str_eq(reason_source(UINT64_MAX), "?");
     cr_assert_str_eq(reason_savepoint(SAVEPOINT_NONE), "");
-    cr_assert_str_eq(reason_savepoint(SAVEPOINT_HOST), "its kernels know addresses of host memory");
-    cr_assert_str_eq(reason_savepoint(SAVEPOINT_LACK), "it cannot go on with another worker");
+    cr_assert_str_eq(reason_savepoint(SAVEPOINT_HOST),
+                     "the job's kernels use addresses of host memory");
+    cr_assert_str_eq(reason_savepoint(SAVEPOINT_LACK), "the job cannot continue on another worker");
     cr_assert_str_eq(reason_savepoint(SAVEPOINT_LACK + 1), "?");
     cr_assert_str_eq(reason_savepoint(UINT64_MAX), "?");
     for (int of = 0; of < SCHED_SLO_KINDS; of++)

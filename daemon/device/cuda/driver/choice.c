@@ -62,7 +62,7 @@ static int find_uuid(const struct driver *d, int count, const char *begin, uint3
         CUuuid uuid;
         CUresult r = uuid_of(d, i, &uuid);
         if (r) {
-            add(&why, "no UUID of device %d: %s", i, driver_name(d, r));
+            add(&why, "the driver reports no UUID of device %d: %s", i, driver_name(d, r));
             return driver_error(r);
         }
         if (!uuid_begins(bytes_of(&uuid), begin)) continue;
@@ -83,7 +83,7 @@ static int find_index(const struct driver *d, int count, uint64_t asked, uint32_
                       struct text why) {
     *index = (uint32_t)asked;
     if (asked < (uint64_t)count) return 0;
-    add(&why, "there is no GPU %llu: the driver has %d", (unsigned long long)asked, count);
+    add(&why, "the driver has no GPU %llu; it has %d GPUs", (unsigned long long)asked, count);
     if (count) add(&why, ", ");
     add_devices(&why, d, count, NULL);
     return -ENODEV;
@@ -96,7 +96,7 @@ int choice_find(const struct driver *d, uint32_t number, const char *id, uint32_
     char *end;
     CUresult r = d->cuDeviceGetCount(&count);
     if (r) {
-        add(&text, "no count of devices: %s", driver_name(d, r));
+        add(&text, "the driver reports no number of devices: %s", driver_name(d, r));
         return driver_error(r);
     }
     if (count < 0) count = 0;
@@ -104,6 +104,6 @@ int choice_find(const struct driver *d, uint32_t number, const char *id, uint32_
     if (uuid_may_begin(id)) return find_uuid(d, count, id, index, text);
     uint64_t asked = strtoull(id, &end, 10);
     if (end != id && !*end) return find_index(d, count, asked, index, text);
-    add(&text, "'%s' is neither an index nor a UUID", id);
+    add(&text, "device_id '%s' is neither an index nor a UUID", id);
     return -ENODEV;
 }

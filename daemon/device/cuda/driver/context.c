@@ -32,7 +32,7 @@ static int find_device(struct context *c, uint32_t number, const char *id, char 
     int err = choice_find(d, number, id, &c->index, why, why_bytes);
     if (err) return err;
     CUresult r = d->cuDeviceGet(&c->device, (int)c->index);
-    return r ? refuse(d, "no device", r, why, why_bytes) : 0;
+    return r ? refuse(d, "the driver cannot get the device", r, why, why_bytes) : 0;
 }
 
 /* The worker's loop never waits inside the driver, so the kind of waiting does not matter. */
@@ -40,11 +40,11 @@ static int take_context(struct context *c, char *why, size_t why_bytes) {
     const struct driver *d = &c->driver;
     d->cuDevicePrimaryCtxSetFlags_v2(c->device, CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST);
     CUresult r = d->cuDevicePrimaryCtxRetain(&c->handle, c->device);
-    if (r) return refuse(d, "no context", r, why, why_bytes);
+    if (r) return refuse(d, "the driver cannot create a context", r, why, why_bytes);
     int err = context_enter(c);
     if (err) return err;
     r = d->cuCtxGetStreamPriorityRange(&c->least_priority, &c->greatest_priority);
-    return r ? refuse(d, "no priorities", r, why, why_bytes) : 0;
+    return r ? refuse(d, "the driver reports no stream priorities", r, why, why_bytes) : 0;
 }
 
 int context_open(struct context *c, const struct dev_config *config, char *why, size_t why_bytes) {

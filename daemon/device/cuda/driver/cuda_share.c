@@ -74,8 +74,9 @@ int cuda_share_open(struct shares *s, struct context *context, uint32_t sms) {
     if (context_result(context, r) == ERR_DEVICE_LOST) return ERR_DEVICE_LOST;
     if (r) cuda_share_close(s);
     if (!s->count)
-        log_warn("device", "event=no_shares error=%s: every kernel may use all multiprocessors",
-                 r ? driver_name(&context->driver, r) : "they cannot be split");
+        log_warn("device",
+                 "event=no_shares error=\"%s\" text=\"every kernel may use all multiprocessors\"",
+                 r ? driver_name(&context->driver, r) : "the multiprocessors cannot be split");
     return 0;
 }
 

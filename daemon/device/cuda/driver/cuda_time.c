@@ -67,7 +67,9 @@ int cuda_time_open(struct times *t, struct context *context, CUstream stream) {
     if (err == ERR_DEVICE_LOST) return err;
     t->works = !err;
     if (err)
-        log_warn("device", "event=no_times error=\"%s\": times are when the worker saw it",
+        log_warn("device",
+                 "event=no_times error=\"%s\" text=\"times of kernels are those at which the "
+                 "worker saw their ends\"",
                  err_text(err));
     else
         log_info("device", "event=times error_ns=%llu", (unsigned long long)t->error_ns);

@@ -28,8 +28,10 @@ static int find_calls(struct driver *d, char *why, size_t why_bytes) {
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         void *entry = dlsym(d->library, calls[i].name);
         if (!entry && !calls[i].optional) {
-            snprintf(why, why_bytes, "the driver has no %s: it is older than CUDA %d.%d",
-                     calls[i].name, DRIVER_OLDEST / 1000, DRIVER_OLDEST % 1000 / 10);
+            snprintf(
+                why, why_bytes,
+                "the driver lacks %s, because it is older than CUDA %d.%d; install a newer driver",
+                calls[i].name, DRIVER_OLDEST / 1000, DRIVER_OLDEST % 1000 / 10);
             return -ENOTSUP;
         }
         memcpy((char *)d + calls[i].at, &entry, sizeof(entry));
@@ -40,7 +42,8 @@ static int find_calls(struct driver *d, char *why, size_t why_bytes) {
 static int check_version(struct driver *d, char *why, size_t why_bytes) {
     CUresult r = d->cuDriverGetVersion(&d->version);
     if (!r && d->version >= DRIVER_OLDEST) return 0;
-    snprintf(why, why_bytes, "the driver is for CUDA %d.%d, and %d.%d is the oldest that serves",
+    snprintf(why, why_bytes,
+             "the driver supports CUDA %d.%d, and at least %d.%d is needed; install a newer driver",
              d->version / 1000, d->version % 1000 / 10, DRIVER_OLDEST / 1000,
              DRIVER_OLDEST % 1000 / 10);
     return -ENOTSUP;
@@ -54,7 +57,8 @@ int driver_load(struct driver *d, const char *path, char *why, size_t why_bytes)
     d->library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!d->library) {
         snprintf(why, why_bytes,
-                 "no driver: %s; install NVIDIA's, or choose the software GPU (device = soft)",
+                 "no NVIDIA driver: %s; install it, or choose the software GPU "
+                 "(device = soft)",
                  dlerror());
         return -ENODEV;
     }
@@ -62,7 +66,7 @@ int driver_load(struct driver *d, const char *path, char *why, size_t why_bytes)
     if (!err) err = check_version(d, why, why_bytes);
     if (!err) {
         CUresult r = d->cuInit(0);
-        if (r) snprintf(why, why_bytes, "the driver does not start: %s", driver_name(d, r));
+        if (r) snprintf(why, why_bytes, "the driver cannot be initialized: %s", driver_name(d, r));
         if (r) err = r == CUDA_ERROR_NO_DEVICE ? -ENODEV : driver_error(r);
     }
     return err;
@@ -102,7 +106,7 @@ int driver_error(CUresult result) {
 const char *driver_name(const struct driver *d, CUresult result) {
     const char *name = NULL;
     if (d->cuGetErrorName) d->cuGetErrorName(result, &name);
-    return name ? name : "an unknown error";
+    return name ? name : "unknown error";
 }
 
 int driver_is_fatal(CUresult result) {

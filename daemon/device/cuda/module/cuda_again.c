@@ -37,7 +37,7 @@ static void lack(struct reader *r, const char *format, const char *name) {
 }
 
 static void lack_variable(struct reader *r, const char *name) {
-    lack(r, "variable %s of a module changes with the context", name);
+    lack(r, "variable %s of a module differs in a new context", name);
 }
 
 static bool begins(const char *name, const char *with) {
@@ -70,7 +70,7 @@ static void note_variable(struct reader *r, const char *name, bool constant) {
 }
 
 static void note_missing(struct reader *r, const char *name) {
-    if (strstr(name, "malloc")) lack(r, "a kernel of it may take memory of its own with %s", name);
+    if (strstr(name, "malloc")) lack(r, "a kernel of a module may allocate memory with %s", name);
 }
 
 /* ---- machine code ---------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static void note_symbol(struct reader *r, const struct elf *e, const Elf64_Sym *
     if (s->st_shndx == SHN_UNDEF)
         note_missing(r, name);
     else if (type == STT_FUNC && !(s->st_other & CUBIN_ENTRY_FLAG) && !is_inner(name))
-        lack(r, "the address of function %s of a module changes with the context", name);
+        lack(r, "the address of function %s of a module differs in a new context", name);
     else if (constant || global)
         note_variable(r, name, constant);
 }
@@ -128,7 +128,7 @@ static int read_cubin(struct reader *r, const void *code, size_t bytes) {
     struct elf e;
     int err = elf_open(&e, code, bytes);
     if (!err) err = read_symbols(r, &e);
-    if (!err && has_addresses(&e)) lack(r, "%s", "variables of a module have addresses in them");
+    if (!err && has_addresses(&e)) lack(r, "%s", "variables of a module contain addresses");
     elf_close(&e);
     return err;
 }
@@ -156,7 +156,7 @@ static void note_instruction(struct reader *r, const struct ptx_inst *inst) {
         bool called = inst->op == PTX_OP_call && i == 1;
         const struct ptx_func *f = find_func(&inst->operands[i]);
         if (f && !called)
-            lack(r, "the address of function %s of a module changes with the context", f->name);
+            lack(r, "the address of function %s of a module differs in a new context", f->name);
     }
 }
 

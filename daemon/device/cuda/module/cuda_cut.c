@@ -32,7 +32,7 @@ static int make_text(const struct context *c, const void *image, size_t bytes, c
     if (s.compiled) {
         err = rewrite(&s, text, why);
     } else {
-        snprintf(why, WHY_BYTES, "it is machine code");
+        snprintf(why, WHY_BYTES, "the module is machine code");
         err = -ENOTSUP;
     }
     cuda_source_close(&s);

@@ -84,7 +84,7 @@ static int find_one(struct dev_module *m, uint32_t i) {
     m->where[i] = (struct dev_granule){at, DEV_NO_CHUNK};
     if (r == CUDA_ERROR_NOT_FOUND)
         snprintf(m->again.lacks, sizeof(m->again.lacks),
-                 "the driver does not tell where variable %.96s of a module lies", name);
+                 "the driver does not report the address of variable %.96s of a module", name);
     return r == CUDA_ERROR_NOT_FOUND ? 0 : context_result(m->context, r);
 }
 
@@ -169,7 +169,7 @@ int cuda_module_place_at(struct dev_module *m, const struct dev_granule *where, 
     while (i < count && where[i].addr == m->where[i].addr && where[i].chunk == DEV_NO_CHUNK)
         i++;
     if (i == count) return cuda_module_place(m, why, why_bytes);
-    snprintf(why, why_bytes, "variable %.96s of a module is elsewhere than it was",
+    snprintf(why, why_bytes, "variable %.96s of a module has another address than before",
              m->again.names[i]);
     return -EINVAL;
 }
@@ -310,7 +310,7 @@ int cuda_func_allow_shared(struct dev_func *f, uint32_t bytes) {
 /* A job with a variable's address can write it, even a constant. */
 static void lack_known(struct dev_module *m, const char *name) {
     char text[160];
-    snprintf(text, sizeof(text), "variable %.96s of a module changes with the context", name);
+    snprintf(text, sizeof(text), "variable %.96s of a module differs in a new context", name);
     cuda_space_lacks(m->space, text);
 }
 

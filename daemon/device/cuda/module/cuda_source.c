@@ -50,7 +50,8 @@ int cuda_source_open(struct cuda_source *s, const struct context *c, const void 
     uint32_t gpu = capability_of(c), target = code_target(image, bytes, gpu);
     *s = (struct cuda_source){.compiled = !target};
     if (!is_plain(image, bytes))
-        return refuse(why, why_bytes, "which of its image's code the driver runs is not known");
+        return refuse(why, why_bytes,
+                      "the driver does not report which code of the module's image it runs");
     int err = image_read(image, bytes, target ? target : gpu, IMAGE_RUN, &s->image, why, why_bytes);
     if (err) return err == -ENOMEM ? err : -ENOTSUP;
     uint32_t of = s->image.ptx_target;
@@ -60,7 +61,7 @@ int cuda_source_open(struct cuda_source *s, const struct context *c, const void 
         return 0;
     }
     cuda_source_close(s);
-    return refuse(why, why_bytes, "it is machine code, without PTX for the same GPU");
+    return refuse(why, why_bytes, "the module is machine code, without PTX for the same GPU");
 }
 
 void cuda_source_close(struct cuda_source *s) {

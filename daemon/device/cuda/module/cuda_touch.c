@@ -20,7 +20,7 @@ static int look(const struct cuda_source *s, const struct dev_launch *launch,
     if (f && f->entry && f->defined) {
         err = touch_kernel(f, launch, see, arg, why, why_bytes);
     } else {
-        snprintf(why, why_bytes, "its PTX is not in its image");
+        snprintf(why, why_bytes, "the module's image lacks its PTX");
         err = -ENOTSUP;
     }
     ptx_module_free(m);

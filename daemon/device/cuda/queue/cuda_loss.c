@@ -97,10 +97,11 @@ static void blame(struct dev_op *op, const struct queues *qs, const struct suspe
     if (said)
         snprintf(op->fault_text, sizeof(op->fault_text), "%.*s", said, qs->assertion.text);
     else if (s->count == 1)
-        snprintf(op->fault_text, sizeof(op->fault_text), "%s: it ended the GPU's context", name);
+        snprintf(op->fault_text, sizeof(op->fault_text), "%s: the kernel ended the GPU's context",
+                 name);
     else
         snprintf(op->fault_text, sizeof(op->fault_text),
-                 "%s: one of the %u kernels %sthat ran just then ended the GPU's context", name,
+                 "%s: one of the %u kernels %sthat were running ended the GPU's context", name,
                  s->count, s->space ? "of this job " : "");
 }
 

@@ -54,7 +54,8 @@ void cuda_retire_note_error(struct dev_op *op, int err) {
     op->result = err;
     /* The operation itself is not at fault: it did not begin, or was stopped. */
     if (err == ERR_DEVICE_LOST || err == ERR_CANCELLED) return;
-    snprintf(op->fault_text, sizeof(op->fault_text), "the driver refused it: %s", err_text(err));
+    snprintf(op->fault_text, sizeof(op->fault_text), "the driver rejected the operation: %s",
+             err_text(err));
 }
 
 void cuda_retire_first(struct dev_queue *q, uint64_t now_ns) {

@@ -66,7 +66,7 @@ static bool read_map(struct warp_ctx *x, const struct code_inst *i, uint32_t lan
         memcpy((unsigned char *)map + 8 * k, &word, 8);
     }
     if (!tensor_map_is_valid(map))
-        return refuse(x, i, lane, ERR_ILLEGAL_INSTRUCTION, at, "there is no tensor map");
+        return refuse(x, i, lane, ERR_ILLEGAL_INSTRUCTION, at, "the address holds no tensor map");
     return true;
 }
 
@@ -313,7 +313,7 @@ static bool copy_down(struct warp_ctx *x, const struct code_inst *i, uint32_t la
     uint32_t rank;
     if (i->sub != PTX_SUB_NONE && combined_as(i->sub, b->map.type) == PTX_NONE)
         return refuse(x, i, lane, ERR_ILLEGAL_INSTRUCTION, b->map.type,
-                      "the tensor's elements are not combined so");
+                      "unsupported element type of the tensor");
     if (!bulk_in_cluster(x, i, lane, b->bytes, SHARED_ALIGN, true, &from) ||
         !cluster_find(x->block->cluster, from, &rank, &offset))
         return false;

@@ -200,7 +200,7 @@ static int build_kernel(struct code_module *m, const struct ptx_func *f, struct 
     }
     if (!err) {
         err = code_shared(&r, k);
-        if (err) snprintf(why, why_bytes, "%s: too much shared memory", f->name);
+        if (err) snprintf(why, why_bytes, "%s: the kernel needs too much shared memory", f->name);
     }
     if (!err) err = code_decode_all(&r, k, why, why_bytes);
     if (!err) err = code_measure_kernel(&r, k);
@@ -328,7 +328,7 @@ int code_kernel_get(struct code_module *m, const char *name, struct code_kernel 
     struct code_kernel *k = NULL;
     const struct ptx_func *f = ptx_find_func(m->ptx, name);
     if (!f || !f->entry || !f->defined) {
-        snprintf(why, why_bytes, "there is no kernel of this name");
+        snprintf(why, why_bytes, "the module has no kernel of this name");
         return ERR_NOT_FOUND;
     }
     int err = decode_kernel(m, f, &k, why, why_bytes);

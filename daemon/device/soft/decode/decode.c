@@ -19,7 +19,8 @@ static void place_var(struct lowering *l, struct ptx_var *v) {
     uint64_t at = (l->local_bytes + align - 1) & ~(align - 1);
     if (align > 4096 || (align & (align - 1)) || v->bytes > CODE_LOCAL_MAX ||
         at + v->bytes > CODE_LOCAL_MAX) {
-        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "too much local memory (%s)", v->name);
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "the function needs too much local memory (%s)",
+                      v->name);
         return;
     }
     v->offset = at;
@@ -136,7 +137,7 @@ int decode_func(struct arena *arena, struct ptx_func *f, struct code_func **out,
     code->stack = l.stack;
     if (!l.err) {
         int err = regalloc_run(code, l.reg_bytes, l.reg_count);
-        if (err) lowering_fail(&l, err, "its registers do not fit");
+        if (err) lowering_fail(&l, err, "the function has too many registers");
     }
     consts_finish(&l.consts);
     free(l.insts);

@@ -42,7 +42,8 @@ int described_place(const struct image *image, const struct code_env *env, uint6
     uint64_t bytes = lay_out(image, *addrs), base = 0;
     if (bytes && bytes != UINT64_MAX) base = env->alloc(env->arg, bytes, VAR_ALIGN);
     if (bytes && !base) {
-        snprintf(why, why_bytes, "no room for the cubin's variables");
+        snprintf(why, why_bytes,
+                 "the cubin's variables do not fit into the module window (window_module_bytes)");
         return ERR_NO_MEMORY;
     }
     for (uint32_t i = 0; i < image->var_count; i++) {
@@ -102,6 +103,6 @@ int described_func(const struct image *image, uint32_t index, uint32_t capabilit
     };
     int err = take_params(k, info, params);
     if (err == ERR_INVALID_IMAGE)
-        snprintf(why, why_bytes, "the cubin's parameters of it do not fit into what they take");
+        snprintf(why, why_bytes, "the kernel's parameters exceed the size that the cubin gives");
     return err;
 }

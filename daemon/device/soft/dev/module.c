@@ -192,7 +192,9 @@ static int place_vars(struct dev_module *m, char *why, size_t why_bytes) {
 
 int module_place(struct dev_module *m, char *why, size_t why_bytes) {
     int err = take_needs(m);
-    if (err) snprintf(why, why_bytes, "no device memory for what its kernels allocate or launch");
+    if (err)
+        snprintf(why, why_bytes,
+                 "out of device memory for the heap and launches of the module's kernels");
     if (!err) err = place_vars(m, why, why_bytes);
     if (err) module_remove(m);
     return err;
@@ -216,7 +218,7 @@ int module_place_at(struct dev_module *m, const struct dev_granule *where, uint3
     m->where = NULL;
     m->where_count = 0;
     if (!m->where_err) return err;
-    snprintf(why, why_bytes, "its variables cannot be where they were");
+    snprintf(why, why_bytes, "the module's variables cannot have their previous addresses");
     return m->where_err;
 }
 
@@ -287,7 +289,9 @@ static void describe_func(struct dev_func *f, const char *name) {
 
 static void explain_no_code(const struct dev_module *m, char *why, size_t why_bytes) {
     if (m->image.ptx_above)
-        snprintf(why, why_bytes, "only machine code: the PTX is for sm_%u, the device is sm_%u",
+        snprintf(why, why_bytes,
+                 "the image has only machine code for this device: the PTX is for sm_%u, the "
+                 "device is sm_%u",
                  m->image.ptx_above, m->capability);
     else
         snprintf(why, why_bytes, "only machine code, no PTX that this device can run");

@@ -137,7 +137,7 @@ static bool run_slice(struct pool *p, struct task *t, bool *idle) {
         if (err < 0) {
             t->op->result = err;
             snprintf(t->op->fault_text, sizeof(t->op->fault_text),
-                     "copy or fill outside the client's memory");
+                     "a copy or a fill reaches outside the client's memory");
         }
         return err != 0;
     }

@@ -68,7 +68,7 @@ void provision_give_heap(struct provision *p) {
 /* Returns why the space cannot be restored, or NULL. Only this process knows which bytes of the
  * heap are allocated. */
 const char *provision_unrestorable(const struct provision *p) {
-    return p->heap && heap_touched(p->heap) ? "its kernels have memory from malloc" : NULL;
+    return p->heap && heap_touched(p->heap) ? "kernels of the job hold memory from malloc()" : NULL;
 }
 
 /* ---- the device runtime ---------------------------------------------------------------------- */

@@ -146,7 +146,7 @@ static bool try_inline(struct task *t) {
     op->busy_ns = op->end_ns - op->start_ns;
     if (err < 0)
         snprintf(op->fault_text, sizeof(op->fault_text),
-                 "copy or fill outside the client's memory");
+                 "a copy or a fill reaches outside the client's memory");
     task_free(t);
     pthread_mutex_lock(&p->lock);
     if (op->result) pool_failed(p, q);

@@ -18,7 +18,7 @@ int touching_launch(const struct dev_launch *launch, const void *image, size_t b
     struct code_kernel_info k;
     (void)image, (void)bytes;
     if (!launch->func->kernel) {
-        snprintf(why, why_bytes, "it has no PTX");
+        snprintf(why, why_bytes, "the module has no PTX");
         return -ENOTSUP;
     }
     code_kernel_info(launch->func->kernel, &k);

@@ -182,7 +182,7 @@ bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint3
         uint32_t group = arriving_group(x, i, mask, &id, &expected);
         if (id > CODE_CLUSTER_BARRIER || (id == CODE_CLUSTER_BARRIER && i->target < 0)) {
             warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, id,
-                       "there are only 16 barriers");
+                       "the barrier's number exceeds 15");
             return false;
         }
         struct barrier *b = &block->barriers[id];

@@ -101,7 +101,7 @@ bool call_enter(struct warp_ctx *x, const struct code_inst *i, uint32_t mask) {
         const struct code_func *f = look_up(k, handles[first]);
         if (!f) {
             warp_fault(&x->w, i, first, ERR_ILLEGAL_ADDRESS, handles[first],
-                       "call through a pointer that is no function's");
+                       "the call's pointer is not a function's address");
             return false;
         }
         if (!enter_func(x, i, group, f)) return false;

@@ -138,7 +138,7 @@ static struct cluster *take_cluster(struct grid *g) {
     if (fresh) return fresh;
     g->inside--;
     g->resident--;
-    fail_grid(g, ERR_NO_MEMORY, 0, "no memory for a block");
+    fail_grid(g, ERR_NO_MEMORY, 0, "out of host memory for a block");
     return NULL;
 }
 

@@ -246,7 +246,7 @@ static void run(struct warp_ctx *x, struct frame *f, const struct code_inst *i, 
         handler_of_all(i)(&x->w, i, mask);
     else
         warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, 0,
-                   "not all lanes of the warp take part");
+                   "not all lanes of the warp take part in the operation");
 }
 
 static void copy_lanes(const struct frame *from, struct frame *to, const struct code_elem *e,
@@ -290,7 +290,7 @@ static void run_apart(struct warp_ctx *x, struct frame *f, const struct code_ins
     struct frame *own = frame_push(&x->block->frames, f->func, f->parent, f->call, mask);
     if (!own) {
         warp_fault(&x->w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_ADDRESS, 0,
-                   "no memory for the registers of lanes that meet");
+                   "out of host memory for the registers of a warp operation");
         return;
     }
     gather(x, own, i, mask, true);

@@ -23,7 +23,8 @@ static bool set_top(struct warp_ctx *x, const struct code_inst *i, uint32_t lane
         return true;
     }
     warp_fault(&x->w, i, lane, ERR_LAUNCH_FAILED, 0,
-               top < lowest ? "the stack is not the function's" : "stack overflow");
+               top < lowest ? "the saved stack pointer belongs to another function"
+                            : "stack overflow");
     return false;
 }
 

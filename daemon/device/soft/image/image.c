@@ -106,7 +106,7 @@ static int read_text(struct reader *r, const void *image, size_t bytes) {
                       r->capability);
     size_t len = strnlen(image, bytes);
     if (len > FATBIN_MAX_UNPACKED_BYTES)
-        return refuse(r, ERR_INVALID_IMAGE, "more than %u MiB of PTX",
+        return refuse(r, ERR_INVALID_IMAGE, "the image has more than %u MiB of PTX",
                       (unsigned)(FATBIN_MAX_UNPACKED_BYTES >> 20));
     char *copy = strndup(image, len);
     if (!copy) return no_memory(r);
@@ -220,7 +220,8 @@ static int survey(struct reader *r, const unsigned char *at, size_t left) {
         if (fatbin_open(&f, at, left))
             return refuse(r, ERR_INVALID_IMAGE, "fatbin %u is damaged or cut short", r->unit_count);
         if (r->unit_count == IMAGE_MAX_UNITS)
-            return refuse(r, ERR_INVALID_IMAGE, "more than %d units", IMAGE_MAX_UNITS);
+            return refuse(r, ERR_INVALID_IMAGE, "the image has more than %d units",
+                          IMAGE_MAX_UNITS);
         struct choice *units = reallocarray(r->units, r->unit_count + 1, sizeof(*units));
         if (!units) return no_memory(r);
         r->units = units;
@@ -313,7 +314,8 @@ static int refuse_all(struct reader *r) {
         return refuse(r, ERR_NO_BINARY, "the PTX is for sm_%u, the device is sm_%u",
                       r->out->ptx_above, r->capability);
     if (r->lto_target)
-        return refuse(r, ERR_NO_BINARY, "only code that is still to be linked (lto_%u), no PTX",
+        return refuse(r, ERR_NO_BINARY,
+                      "the image has only code that must be linked first (lto_%u), and no PTX",
                       r->lto_target);
     return refuse(r, ERR_NO_BINARY, "the fatbin has nothing for sm_%u or older", r->capability);
 }

@@ -428,7 +428,7 @@ bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, c
         const char *end = strchr(++w, '.');
         size_t len = end ? (size_t)(end - w) : strlen(w);
         if (!read_word(&s, op, w, len)) {
-            snprintf(why, why_bytes, "'.%.*s' does not go with the operation",
+            snprintf(why, why_bytes, "modifier '.%.*s' does not apply to the operation",
                      len > 60 ? 60 : (int)len, w);
             return false;
         }
@@ -442,7 +442,7 @@ bool ptx_matrix_find(enum ptx_op op, const char *text, struct ptx_matrix *out, c
     else
         found = op == PTX_OP_wmma ? find_transfer(&s, out) : find_rows(op, &s, out);
     if (!found && s.sync && s.aligned)
-        snprintf(why, why_bytes, "there is no such shape with these types and layouts");
+        snprintf(why, why_bytes, "the shape does not exist for these types and layouts");
     return found;
 }
 

@@ -328,7 +328,8 @@ static void complain(enum progress got, struct word w, char *why, size_t why_byt
     if (got == RULE_TYPES)
         snprintf(why, why_bytes, "the operation does not exist for these types");
     else if (got == RULE_WORDS)
-        snprintf(why, why_bytes, "'.%.*s' does not go with the operation and its types", len, w.at);
+        snprintf(why, why_bytes,
+                 "modifier '.%.*s' does not apply to the operation with these types", len, w.at);
     else
         snprintf(why, why_bytes, "one of %.*s is needed", len, w.at);
 }

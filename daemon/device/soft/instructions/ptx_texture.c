@@ -183,7 +183,7 @@ bool ptx_texture_find(enum ptx_op op, const char *text, struct ptx_texture *out,
     if (w.wanted)
         snprintf(why, why_bytes, "one of %s is needed", w.wanted);
     else if (*w.at)
-        snprintf(why, why_bytes, "'%.60s' does not go with it", w.at);
+        snprintf(why, why_bytes, "modifier '%.60s' does not apply to the operation", w.at);
     return !w.wanted && !*w.at;
 }
 

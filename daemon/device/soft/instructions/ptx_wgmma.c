@@ -98,7 +98,7 @@ static bool read_all(struct spelling *s, const char *text, char *why, size_t why
         const char *end = strchr(++w, '.');
         const size_t len = end ? (size_t)(end - w) : strlen(w);
         if (!read_word(s, w, len)) {
-            snprintf(why, why_bytes, "'.%.*s' does not go with the operation",
+            snprintf(why, why_bytes, "modifier '.%.*s' does not apply to the operation",
                      len > 60 ? 60 : (int)len, w);
             return false;
         }
@@ -158,7 +158,7 @@ bool ptx_wgmma_find(const char *text, struct ptx_wgmma *out, char *why, size_t w
         describe(&s, out);
         return true;
     }
-    snprintf(why, why_bytes, "there is no such shape with these types");
+    snprintf(why, why_bytes, "the shape does not exist for these types");
     return false;
 }
 

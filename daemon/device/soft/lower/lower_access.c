@@ -68,7 +68,7 @@ void lower_access(struct lowering *l, struct code_inst *c, bool load) {
     uint64_t total = (uint64_t)bytes * (value->kind == PTX_OPND_VEC ? value->elem_count : 1);
     if (c->space == PTX_PARAM && c->a == CODE_NO_SLOT && !l->err &&
         (c->offset < 0 || (uint64_t)c->offset + total > l->func->param_bytes))
-        lowering_fail(l, ERR_INVALID_PTX, "outside the kernel's parameters");
+        lowering_fail(l, ERR_INVALID_PTX, "the address is outside the kernel's parameters");
     if (l->err) return;
     c->run = isa_select_access(c);
     if (!c->run) lowering_refuse(l);

@@ -38,7 +38,8 @@ static void numbers(struct lowering *l, const struct ptx_operand *o, uint32_t co
                     struct code_extra *x) {
     const bool list = o && o->kind == PTX_OPND_VEC;
     if (!o || (list ? o->elem_count : 1) != count)
-        return lowering_fail(l, ERR_INVALID_PTX, "not as many coordinates as the tensor has");
+        return lowering_fail(l, ERR_INVALID_PTX,
+                             "the number of coordinates differs from the tensor's dimensions");
     for (uint32_t k = 0; k < count; k++)
         x->uses[x->use_count++] =
             (struct code_elem){operand_source(l, list ? &o->elems[k] : o, bytes, false), bytes};
@@ -146,6 +147,6 @@ void lower_fill(struct lowering *l, struct code_inst *c) {
     c->a = operand_address_value(l, to);
     c->c = operand_source(l, ptx_operand_at(l->inst, 1), 8, false);
     if (value->kind != PTX_OPND_IMM || value->imm)
-        lowering_fail(l, ERR_INVALID_PTX, "only zeros are stored so");
+        lowering_fail(l, ERR_INVALID_PTX, "only zeros can be stored with this instruction");
     c->run = bulk_fill;
 }

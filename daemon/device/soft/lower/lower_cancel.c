@@ -72,6 +72,6 @@ void lower_cancel(struct lowering *l, struct code_inst *c) {
     c->d = operand_dest(l, ptx_operand_at(i, 0));
     c->d_bytes = (uint8_t)operand_reg_bytes(l, ptx_operand_at(i, 0));
     if (c->d_bytes != LOWERING_PRED)
-        return lowering_fail(l, ERR_INVALID_PTX, "a predicate says whether it was");
+        return lowering_fail(l, ERR_INVALID_PTX, "the result of is_canceled must be a predicate");
     c->run = move_select(c);
 }

@@ -33,7 +33,8 @@ void lower_control_table(struct lowering *l, struct code_inst *c) {
     c->a = operand_source(l, ptx_operand_at(i, 0), 4, false);
     x->table = arena_calloc(l->arena, i->table_count + 1, sizeof(*x->table));
     if (!x->table || !i->table_count) {
-        lowering_fail(l, x->table ? ERR_INVALID_PTX : -ENOMEM, "no table of targets");
+        lowering_fail(l, x->table ? ERR_INVALID_PTX : -ENOMEM,
+                      "the branch has no table of targets");
         return;
     }
     x->table_count = i->table_count;
@@ -78,7 +79,7 @@ static void undefined(struct lowering *l, const char *name) {
         lowering_fail(l, ERR_NOT_FOUND, "%s is not among the calls of CUDA's device runtime here",
                       name);
     else
-        lowering_fail(l, ERR_NOT_FOUND, "%s is not defined anywhere", name);
+        lowering_fail(l, ERR_NOT_FOUND, "%s is undefined", name);
 }
 
 void lower_control_call(struct lowering *l, struct code_inst *c) {
@@ -187,7 +188,8 @@ void lower_control_stack(struct lowering *l, struct code_inst *c) {
     bool restores = i->op == PTX_OP_stackrestore;
     c->offset = align->kind == PTX_OPND_IMM ? (int64_t)align->imm : 8;
     if (c->offset < 1 || c->offset > 4096 || (c->offset & (c->offset - 1))) {
-        lowering_fail(l, ERR_INVALID_PTX, "an alignment of %lld", (long long)c->offset);
+        lowering_fail(l, ERR_INVALID_PTX, "the alignment %lld is not supported",
+                      (long long)c->offset);
         return;
     }
     if (!restores) operand_dest_or_pair(l, c, ptx_operand_at(i, 0));

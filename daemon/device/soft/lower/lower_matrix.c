@@ -57,7 +57,7 @@ static void use(struct lowering *l, struct parts *p, const struct ptx_operand *o
 static void metadata(struct lowering *l, struct code_inst *c, struct parts *p) {
     const struct ptx_operand *selector = ptx_operand_at(l->inst, 5);
     if (selector->kind != PTX_OPND_IMM || selector->imm > 3)
-        return lowering_fail(l, ERR_INVALID_PTX, "there are no such lanes in a group");
+        return lowering_fail(l, ERR_INVALID_PTX, "the lanes do not exist in a group");
     use(l, p, ptx_operand_at(l->inst, 4), (struct ptx_fragment){PTX_ELEMENT_B16, 1});
     c->offset = (int64_t)(selector->imm % (4u / p->matrix.sparse));
 }
@@ -67,7 +67,7 @@ static void scale(struct lowering *l, struct parts *p, uint32_t k) {
     const struct ptx_operand *list = ptx_operand_at(l->inst, k + 1);
     use(l, p, ptx_operand_at(l->inst, k), (struct ptx_fragment){PTX_ELEMENT_B16, 1});
     if (list->kind != PTX_OPND_VEC || list->elem_count != 2)
-        return lowering_fail(l, ERR_INVALID_PTX, "which scales is a pair");
+        return lowering_fail(l, ERR_INVALID_PTX, "the scale selector must be a pair");
     for (uint32_t j = 0; j < 2 && !l->err; j++)
         p->extra.uses[p->extra.use_count++] =
             (struct code_elem){operand_source(l, &list->elems[j], 2, false), 2};

@@ -79,7 +79,7 @@ static int32_t added(struct lowering *l, int32_t slot, int more) {
 static int32_t literal(struct lowering *l, const struct field *f, const struct ptx_operand *o) {
     struct ptx_operand value = *o;
     if (o->kind != PTX_OPND_IMM || o->imm >= f->values) {
-        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "the software GPU has no such tensors");
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "the software GPU does not support such tensors");
         return CODE_NO_SLOT;
     }
     if (f->at == AT(type)) value.imm = types[o->imm];
@@ -93,7 +93,7 @@ static void replace(struct lowering *l, struct code_inst *c, const struct field 
     if (i->operand_count != last + 1u || (f->count && ptx_operand_at(i, 1)->kind != PTX_OPND_IMM))
         return lowering_fail(l, ERR_INVALID_PTX, "operands are missing");
     if (f->count && ordinal >= f->count)
-        return lowering_fail(l, ERR_INVALID_PTX, "a tensor has no such dimension");
+        return lowering_fail(l, ERR_INVALID_PTX, "the tensor has no such dimension");
     if (f->type) c->op = PTX_OP_st; /* otherwise there is nothing to change */
     c->type = f->type;
     c->vec = 1;

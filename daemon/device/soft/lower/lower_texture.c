@@ -26,7 +26,7 @@ static const struct ptx_operand *element(const struct ptx_operand *o, uint32_t k
 static uint32_t lane_bytes(struct lowering *l, const struct ptx_operand *o, uint32_t bytes) {
     uint32_t have = operand_reg_bytes(l, o);
     if (have > sizeof(uint64_t))
-        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "values of 128 bits are not supported");
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "values of 128 bits are not supported here");
     return have ? have : bytes;
 }
 
@@ -89,7 +89,7 @@ static void more(struct lowering *l, struct parts *p, uint32_t at, uint32_t dims
     if (o->kind == PTX_OPND_IMM) offset = !o->imm_float_bytes && dims == 1;
     if (offset) several(l, p, CODE_TEXTURE_OFFSET, o, dims);
     if (ptx_operand_at(l->inst, at + offset)->kind != PTX_OPND_NONE)
-        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "depths are not compared");
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "comparison of depths is not supported");
 }
 
 static void fetch(struct lowering *l, struct code_inst *c, struct parts *p) {

@@ -41,7 +41,7 @@ static int64_t number(struct lowering *l, uint32_t k, bool sign) {
     const struct ptx_operand *o = ptx_operand_at(l->inst, k);
     const int64_t v = (int64_t)o->imm;
     const bool good = o->kind == PTX_OPND_IMM && (sign ? v == 1 || v == -1 : v == 0 || v == 1);
-    if (!good) lowering_fail(l, ERR_INVALID_PTX, "operand %u has no such value", k + 1);
+    if (!good) lowering_fail(l, ERR_INVALID_PTX, "operand %u cannot have this value", k + 1);
     return v;
 }
 
@@ -73,7 +73,7 @@ static void take_a(struct lowering *l, struct product *p) {
     const struct ptx_operand *a = ptx_operand_at(l->inst, OPERAND_A);
     if (a->kind != PTX_OPND_VEC) return load(l, p, a, -1, p->turns_a, p->a, PTX_WGMMA_A_REGS);
     if (a->elem_count != PTX_WGMMA_A_REGS)
-        return lowering_fail(l, ERR_INVALID_PTX, "a has as many registers as four");
+        return lowering_fail(l, ERR_INVALID_PTX, "operand a must have four registers");
     for (uint32_t k = 0; k < PTX_WGMMA_A_REGS && !l->err; k++)
         p->a[k] = (struct code_elem){operand_source(l, &a->elems[k], 4, false), 4};
 }
@@ -162,7 +162,7 @@ static void lower_product(struct lowering *l, struct product *p, struct code_ins
     if (!ptx_matrix_find(PTX_OP_mma, p->form.mma, p->mma, why, sizeof(why)))
         return lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
     if (d->kind != PTX_OPND_VEC || d->elem_count != p->form.sum_regs)
-        return lowering_fail(l, ERR_INVALID_PTX, "the sum has not as many registers");
+        return lowering_fail(l, ERR_INVALID_PTX, "the sum has another number of registers");
     p->blank = *c;
     p->everybody = constant(l, UINT32_MAX);
     p->zero = constant(l, 0);

@@ -194,7 +194,8 @@ bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, u
                        "parameters are read-only");
             return false;
         }
-        if (!in_window(x, i, mask, bytes, x->param_bytes, "outside the parameters", at))
+        if (!in_window(x, i, mask, bytes, x->param_bytes, "the address is outside the parameters",
+                       at))
             return false;
         for (uint32_t l = 0; l < WARP_LANES; l++)
             at[l] += x->param_base;

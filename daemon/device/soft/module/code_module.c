@@ -115,15 +115,17 @@ int code_module_place(struct code_module *m, const struct code_env *env, char *w
     if (!layout.unresolved && layout.bytes) {
         layout.base = env->alloc(env->arg, layout.bytes, layout.align);
         if (!layout.base) {
-            snprintf(why, why_bytes, "no room for %llu bytes of variables",
-                     (unsigned long long)layout.bytes);
+            snprintf(
+                why, why_bytes,
+                "%llu bytes of variables do not fit into the module window (window_module_bytes)",
+                (unsigned long long)layout.bytes);
             return ERR_NO_MEMORY;
         }
         code_each_var(m->ptx, code_rebase, m, &layout);
         code_each_var(m->ptx, code_initialise, m, &layout);
     }
     if (!layout.unresolved) return 0;
-    snprintf(why, why_bytes, "%s is not defined anywhere, or refers to something that is not",
+    snprintf(why, why_bytes, "%s is undefined, or refers to an undefined name",
              layout.unresolved->name);
     return ERR_NOT_FOUND;
 }

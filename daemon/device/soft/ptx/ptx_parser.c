@@ -49,16 +49,16 @@ void ptx_fail_memory(struct ptx_parser *p) {
 }
 
 void ptx_fail_cancelled(struct ptx_parser *p) {
-    fail_code(p, ERR_CANCELLED, "nobody wants it any more");
+    fail_code(p, ERR_CANCELLED, "parsing was cancelled");
 }
 
 void ptx_expected(struct ptx_parser *p, const char *what) {
     const struct ptx_token *t = &p->tok;
     int len = t->len > 40 ? 40 : (int)t->len;
     if (t->kind == PTX_TOK_END)
-        ptx_fail(p, "expected %s, found the end", what);
+        ptx_fail(p, "expected %s, found the end of the text", what);
     else if (t->kind == PTX_TOK_BAD)
-        ptx_fail(p, "expected %s, found something unreadable", what);
+        ptx_fail(p, "expected %s, found an invalid token", what);
     else
         ptx_fail(p, "expected %s, found '%s%.*s'", what, t->kind == PTX_TOK_DOT ? "." : "", len,
                  t->text);

@@ -297,7 +297,7 @@ static enum runtime_error give_memory(struct call *c) {
     uint64_t addr = arg(c, 0);
     if (addr && (!heap || heap_free(heap, addr)))
         warp_fault(&c->x->w, c->i, c->lane, ERR_ILLEGAL_ADDRESS, addr,
-                   "cudaFree() of what no kernel's cudaMalloc() or malloc() returned");
+                   "cudaFree() got a pointer that no kernel's cudaMalloc() or malloc() returned");
     return RUNTIME_SUCCESS;
 }
 
@@ -488,7 +488,7 @@ void cdp_call(struct warp *w, const struct code_inst *i, uint32_t mask) {
     const struct launch_config *g = x->block->config;
     if (!g->self) {
         warp_fault(w, i, (uint32_t)__builtin_ctz(mask), ERR_ILLEGAL_INSTRUCTION, 0,
-                   "the launch has no device runtime");
+                   "the kernel was launched without the device runtime");
         return;
     }
     for (uint32_t left = mask; left && !x->stop; left &= left - 1) {

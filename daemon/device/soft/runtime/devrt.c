@@ -272,7 +272,7 @@ static void run_free(struct warp_ctx *x, const struct code_inst *i, uint32_t lan
     uint64_t addr = native_argument(x, i, lane, 0);
     if (addr && (!heap || heap_free(heap, addr)))
         warp_fault(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, addr,
-                   "free() of what malloc() did not return");
+                   "free() got a pointer that malloc() did not return");
 }
 
 void devrt_call(struct warp *w, const struct code_inst *i, uint32_t mask) {

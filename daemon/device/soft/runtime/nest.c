@@ -114,9 +114,9 @@ static void end_run(struct nest *n, struct nested *m) {
     list_remove(&m->line);
     n->active_count--;
     if (m->kind == NESTED_TRANSFER && m->err) {
-        fail_nest(n, m->err, m->fault_addr, "copy or fill outside the client's memory");
+        fail_nest(n, m->err, m->fault_addr, "a copy or a fill reaches outside the client's memory");
     } else if (m->err) {
-        fail_nest(n, m->err, 0, "a grid that a kernel launched could not begin");
+        fail_nest(n, m->err, 0, "a grid that a kernel launched could not start");
     } else if (m->kind == NESTED_GRID) {
         struct grid_result r;
         grid_result(m->grid, &r);

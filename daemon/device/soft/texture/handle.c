@@ -24,7 +24,7 @@ const struct texture *handle_find(struct warp_ctx *x, const struct code_inst *i,
         what = surface ? "the handle names no surface of the client"
                        : "the handle names no texture of the client";
     else if (!mem_owns(x, i, t->lo, t->hi - t->lo))
-        what = "the memory behind the handle is no longer there";
+        what = "the handle's memory was freed";
     if (!what) return t;
     warp_fault(&x->w, i, lane, ERR_ILLEGAL_ADDRESS, handle, what);
     return NULL;

@@ -74,7 +74,7 @@ static uint64_t find(struct warp_ctx *x, const struct code_inst *i, const struct
     in = bring_in(&at[1], (int64_t)l->height - 1, f->beyond) && in;
     in = bring_in(&at[2], (int64_t)l->depth - 1, f->beyond) && in;
     if (!in && f->beyond == PTX_BEYOND_TRAP)
-        warp_fault(&x->w, i, lane, ERR_LAUNCH_FAILED, 0, "beyond the edges of the surface");
+        warp_fault(&x->w, i, lane, ERR_LAUNCH_FAILED, 0, "the coordinates are outside the surface");
     if (!in) return 0;
     const uint64_t addr =
         l->addr + (uint64_t)at[2] * l->slice + (uint64_t)at[1] * l->pitch + (uint64_t)at[0];

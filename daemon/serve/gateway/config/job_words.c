@@ -53,7 +53,7 @@ int job_words_take(struct job_words *w, struct arena *arena, const char *name, c
     int i = find(name), err = i < 0 ? -ENOENT : 0;
 
     if (!err && !*value) {
-        snprintf(why, JOB_WHY_BYTES, "a value is needed");
+        snprintf(why, JOB_WHY_BYTES, "the value is missing");
         err = -EINVAL;
     }
     if (!err) err = check(i, value, why);

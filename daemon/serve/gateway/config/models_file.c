@@ -65,7 +65,7 @@ static int take_count(struct reading *r, const char *text, uint64_t least, uint6
 static int take_time(struct reading *r, const char *text, uint64_t *out) {
     uint64_t n;
     if (units_parse(UNITS_TIME, text, &n) || n == 0 || n > TIME_MOST_NS)
-        return fault(r, "'%.60s' is not a time up to 24h, such as 250ms", text);
+        return fault(r, "'%.60s' is not a time of at most 24h with its unit, such as 250ms", text);
     *out = n;
     return 0;
 }
@@ -79,7 +79,8 @@ static char *keep(struct reading *r, const char *text) {
 static int take_address(struct reading *r, const char *text, char **out) {
     struct in6_addr any;
     if (inet_pton(AF_INET, text, &any) != 1 && inet_pton(AF_INET6, text, &any) != 1)
-        return fault(r, "'%.60s' is no address in numbers, of IPv4 or IPv6", text);
+        return fault(
+            r, "'%.60s' is not an IPv4 or IPv6 address in digits, such as 127.0.0.1 or ::1", text);
     *out = keep(r, text);
     return *out ? 0 : -ENOMEM;
 }
@@ -94,10 +95,11 @@ static int take_program(struct reading *r, const char *text, char ***out) {
         return -ENOMEM;
     }
     while ((word = strtok_r(rest, " \t", &rest))) {
-        if (count == MODELS_FILE_WORDS) return fault(r, "more than %u words", MODELS_FILE_WORDS);
+        if (count == MODELS_FILE_WORDS)
+            return fault(r, "the command has more than %u words", MODELS_FILE_WORDS);
         argv[count++] = word;
     }
-    if (!count) return fault(r, "a program is needed");
+    if (!count) return fault(r, "the command is empty: give the program's path and its arguments");
     *out = argv;
     return 0;
 }
@@ -108,13 +110,14 @@ static int take_sizes(struct reading *r, const char *text, struct plan_config *p
     plan->size_count = 0;
     while ((word = strtok_r(rest, " \t", &rest))) {
         uint32_t n = 0, before = plan->size_count ? plan->sizes[plan->size_count - 1] : 0;
-        if (plan->size_count == PLAN_SIZES) return fault(r, "more than %u sizes", PLAN_SIZES);
+        if (plan->size_count == PLAN_SIZES)
+            return fault(r, "more than %u batch sizes are given", PLAN_SIZES);
         if (take_count(r, word, 1, PLAN_BATCH_MOST, &n)) return -EINVAL;
         if (n <= before || (!before && n != 1))
-            return fault(r, "sizes rise, and the first is 1: '%.60s'", text);
+            return fault(r, "batch sizes must ascend from 1, and these do not: '%.60s'", text);
         plan->sizes[plan->size_count++] = n;
     }
-    return plan->size_count ? 0 : fault(r, "at least one size is needed");
+    return plan->size_count ? 0 : fault(r, "no batch size is given: give at least '1'");
 }
 
 static int take_policy(struct reading *r, const char *text, const char **out) {
@@ -123,12 +126,12 @@ static int take_policy(struct reading *r, const char *text, const char **out) {
             *out = plan_policy_name(i);
             return 0;
         }
-    return fault(r, "there is no policy '%.60s'", text);
+    return fault(r, "there is no policy '%.60s'; salus-serve(8) lists them", text);
 }
 
 static int take_switch(struct reading *r, const char *text, bool *out) {
     *out = strcmp(text, "yes") == 0;
-    return *out || strcmp(text, "no") == 0 ? 0 : fault(r, "yes or no, not '%.60s'", text);
+    return *out || strcmp(text, "no") == 0 ? 0 : fault(r, "'%.60s' is not yes or no", text);
 }
 
 /* Parses "yes", "no" or a percentage such as "2.5%". */
@@ -136,7 +139,7 @@ static int take_profile(struct reading *r, const char *text, uint32_t *part) {
     bool yes = strcmp(text, "yes") == 0;
     uint64_t n = yes ? DEFAULT_PROFILE_PART : 0;
     if (!yes && strcmp(text, "no") != 0 && (units_parse(UNITS_PART, text, &n) || n > 1000))
-        return fault(r, "yes, no or a percentage up to 100%%, not '%.60s'", text);
+        return fault(r, "'%.60s' is not yes, no or a percentage up to 100%%", text);
     *part = (uint32_t)n;
     return 0;
 }
@@ -145,9 +148,11 @@ static int take_shape(struct reading *r, char *rest, struct model_tensor *t) {
     char *word, *end;
     while ((word = strtok_r(rest, " \t", &rest))) {
         long long n = strtoll(word, &end, 10);
-        if (t->rank == TENSOR_MAX_RANK) return fault(r, "more than %u dimensions", TENSOR_MAX_RANK);
+        if (t->rank == TENSOR_MAX_RANK)
+            return fault(r, "the tensor has more than %u dimensions", TENSOR_MAX_RANK);
         if (*end || n < -1 || n == 0 || n > UINT32_MAX)
-            return fault(r, "'%.60s' is no dimension: a number above 0, or -1 for any", word);
+            return fault(r, "'%.60s' is not a dimension: give a number above 0, or -1 for any size",
+                         word);
         t->shape[t->rank++] = n;
     }
     return 0;
@@ -165,14 +170,18 @@ static int take_tensor(struct reading *r, const char *text, const struct model_t
         r->no_memory = true;
         return -ENOMEM;
     }
-    if (*count == MODELS_FILE_TENSORS) return fault(r, "more than %u", MODELS_FILE_TENSORS);
+    if (*count == MODELS_FILE_TENSORS)
+        return fault(r, "more than %u of these settings are given", MODELS_FILE_TENSORS);
     t = &tensors[*count];
     const char *name = strtok_r(rest, " \t", &rest), *type = strtok_r(rest, " \t", &rest);
     *t = (struct model_tensor){.name = name};
     t->type = type ? datatype_find(type) : DATATYPE_NONE;
     if (!name || strlen(name) > TENSOR_MAX_NAME_BYTES || t->type == DATATYPE_NONE)
-        return fault(r, "'%.100s' is not a name, a datatype such as FP32, and dimensions", text);
-    if (model_tensor_find(tensors, *count, name)) return fault(r, "a second '%.60s'", name);
+        return fault(
+            r, "'%.100s' is not of the form NAME DATATYPE [DIMENSION]..., such as 'x FP32 -1 224'",
+            text);
+    if (model_tensor_find(tensors, *count, name))
+        return fault(r, "the tensor '%.60s' is given twice", name);
     if (take_shape(r, rest, t)) return -EINVAL;
     ++*count;
     return 0;
@@ -193,14 +202,18 @@ static int take_front(struct reading *r, const char *value) {
     if (strcmp(r->name, "address") == 0) return take_address(r, value, &f->address);
     if (strcmp(r->name, "connections") == 0)
         return take_count(r, value, 1, 1000000, &f->connections);
-    if (strcmp(r->name, "port") != 0) return fault(r, "there is no such name here");
+    if (strcmp(r->name, "port") != 0) return fault(r, "there is no such setting in this section");
     int err = take_count(r, value, 0, 65535, &port);
     if (!err) f->port = (uint16_t)port;
     return err;
 }
 
 static int take_version(struct reading *r, const char *text, struct model *m) {
-    if (!is_name(text)) return fault(r, "'%.60s' is no version: it is a part of paths", text);
+    if (!is_name(text))
+        return fault(r,
+                     "'%.60s' is not a version: use printable characters without blanks, quotes "
+                     "and slashes, since it is part of paths",
+                     text);
     const char **versions = arena_calloc(r->file->arena, 1, sizeof(*versions));
     if (versions) versions[0] = keep(r, text);
     if (!versions || !versions[0]) {
@@ -215,7 +228,7 @@ static int take_version(struct reading *r, const char *text, struct model *m) {
 static int take_job_word(struct reading *r, const char *value, struct job_words *w) {
     char why[JOB_WHY_BYTES];
     int err = job_words_take(w, r->file->arena, r->name, value, why);
-    if (err == -ENOENT) return fault(r, "there is no such name here");
+    if (err == -ENOENT) return fault(r, "there is no such setting in this section");
     if (err == -EINVAL) return fault(r, "%s", why);
     r->no_memory |= err != 0;
     return err;
@@ -248,9 +261,9 @@ static bool find_model(struct reading *r, const char *name) {
         if (strcmp(f->models[r->model].name, name) == 0) return true;
     if (f->count == MODELS_FILE_MODELS || !is_name(name) || strlen(r->section) > SECTION_MOST) {
         fault(r,
-              f->count == MODELS_FILE_MODELS ? "too many models"
-                                             : "no name for a model: 1 to %zu characters, no "
-                                               "blanks, quotes or slashes",
+              f->count == MODELS_FILE_MODELS ? "the file has too many models"
+                                             : "the model's name must have 1 to %zu printable "
+                                               "characters without blanks, quotes and slashes",
               SECTION_MOST - strlen("model "));
         return false;
     }
@@ -276,7 +289,7 @@ static int take(void *arg, const char *section, const char *name, const char *va
     if (strcmp(section, "front") == 0)
         take_front(r, value);
     else if (strncmp(section, "model ", 6) != 0)
-        fault(r, "there is no such section: [front] and [model NAME] are");
+        fault(r, "the section is unknown: use [front] or [model NAME]");
     else if (find_model(r, section + 6))
         take_model(r, value);
     return 1; /* continue, so that all errors are listed */
@@ -288,12 +301,14 @@ static void look_at_model(struct reading *r, uint32_t i) {
     snprintf(section, sizeof(section), "model %s", f->models[i].name);
     r->section = section;
     r->name = NULL;
-    if (!f->settings[i].argv) fault(r, "program is missing");
-    if (!f->models[i].inputs_count) fault(r, "an input is missing");
-    if (!f->models[i].outputs_count) fault(r, "an output is missing");
+    if (!f->settings[i].argv) fault(r, "the setting program is missing");
+    if (!f->models[i].inputs_count)
+        fault(r, "no input is given: add 'input = NAME DATATYPE [DIMENSION]...'");
+    if (!f->models[i].outputs_count)
+        fault(r, "no output is given: add 'output = NAME DATATYPE [DIMENSION]...'");
     const char *word = job_words_first(&f->settings[i].job);
     if (word && !f->settings[i].salus)
-        fault(r, "%s is said of jobs, and with salus = no there are none", word);
+        fault(r, "%s applies only to jobs of Salus: remove it, or set salus = yes", word);
     if (!f->models[i].versions_count) take_version(r, "1", &f->models[i]);
 }
 
@@ -310,23 +325,23 @@ int models_file_read(struct models_file *f, const char *path, struct buf *errors
     int line = ini_parse_stream(conf_lines_next, &lines, take, &r);
     r.no_memory |= line < 0;
     if (ferror(lines.file)) { /* for example a directory */
-        buf_printf(errors, "%s: it cannot be read\n", path);
+        buf_printf(errors, "%s: the file cannot be read; is it a directory?\n", path);
         r.bad++;
     }
     fclose(lines.file);
     if (lines.bad_line) {
-        buf_printf(errors, "%s:%u: more than %d bytes, or a NUL\n", path, lines.bad_line,
-                   LINE_MOST);
+        buf_printf(errors, "%s:%u: the line has more than %d bytes, or a byte of value 0\n", path,
+                   lines.bad_line, LINE_MOST);
         r.bad++;
     }
     if (line > 0) {
-        buf_printf(errors, "%s:%d: not a section, nor 'name = value'\n", path, line);
+        buf_printf(errors, "%s:%d: the line is neither [SECTION] nor NAME = VALUE\n", path, line);
         r.bad++;
     }
     for (uint32_t i = 0; i < f->count; i++)
         look_at_model(&r, i);
     if (!f->count && !r.bad) {
-        buf_printf(errors, "%s: no [model NAME] is there\n", path);
+        buf_printf(errors, "%s: the file has no section [model NAME]\n", path);
         r.bad++;
     }
     return r.no_memory ? -ENOMEM : r.bad ? -EINVAL : 0;

@@ -76,13 +76,14 @@ struct metric {
 };
 
 static const struct metric metrics[] = {
-    {"salus_serve_requests_total", "counter", "requests by what became of them"},
-    {"salus_serve_pending", "gauge", "requests that wait for a batch or are in one"},
-    {"salus_serve_batches_total", "counter", "batches that were sent"},
-    {"salus_serve_batched_total", "counter", "requests in these"},
-    {"salus_serve_batch_seconds_total", "counter", "that batches took"},
-    {"salus_serve_request_seconds_total", "counter", "from a request's arrival to its end"},
-    {"salus_serve_workers_ready", "gauge", "workers that take batches"},
+    {"salus_serve_requests_total", "counter", "requests completed, by how they ended"},
+    {"salus_serve_pending", "gauge", "requests that wait for a batch or are in a batch"},
+    {"salus_serve_batches_total", "counter", "batches sent to the model's workers"},
+    {"salus_serve_batched_total", "counter", "requests in the batches that were sent"},
+    {"salus_serve_batch_seconds_total", "counter", "seconds from sending batches to their answers"},
+    {"salus_serve_request_seconds_total", "counter",
+     "seconds from the arrival of requests to their end"},
+    {"salus_serve_workers_ready", "gauge", "workers that can take batches"},
     {"salus_serve_worker_ends_total", "counter", "workers that ended"},
 };
 

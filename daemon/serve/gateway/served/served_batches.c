@@ -86,7 +86,8 @@ static void take_back(struct served_worker *w, int err, const char *why) {
     }
     for (uint32_t i = 0; i < w->count; i++)
         served_batches_give_up(s, w->ids[i], SERVED_FAILED, err == -EINVAL ? 500 : 503,
-                               "the batch could not be sent: ", *why ? why : strerror(-err));
+                               "salus-serve could not send the batch to the model's worker: ",
+                               *why ? why : strerror(-err));
     if (fdutil_scarce(err)) {
         rest(w);
         return;

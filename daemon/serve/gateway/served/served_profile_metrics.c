@@ -10,13 +10,16 @@ enum metric { RUNS, SECONDS, DROPPED, ALONE, KNOWN, METRICS };
 static const struct {
     const char *name, *type, *help;
 } metrics[METRICS] = {
-    [RUNS] = {"salus_serve_profiled_total", "counter", "requests that were run again alone"},
+    [RUNS] = {"salus_serve_profiled_total", "counter",
+              "requests that were repeated alone to measure them"},
     [SECONDS] = {"salus_serve_profile_seconds_total", "counter",
-                 "from sending these to their answers"},
+                 "seconds from sending the repeated requests to their answers"},
     [DROPPED] = {"salus_serve_profile_dropped_total", "counter",
-                 "requests that were to be run again, by why they were not"},
-    [ALONE] = {"salus_serve_alone_seconds", "gauge", "quantiles of what requests take alone"},
-    [KNOWN] = {"salus_serve_alone_requests", "gauge", "requests that these are of"},
+                 "requests chosen to be repeated and not repeated, by reason"},
+    [ALONE] = {"salus_serve_alone_seconds", "gauge",
+               "quantiles of the time of a request alone, in seconds"},
+    [KNOWN] = {"salus_serve_alone_requests", "gauge",
+               "requests that the quantiles are computed from"},
 };
 
 void served_profile_metric_head(uint32_t index, struct buf *text) {

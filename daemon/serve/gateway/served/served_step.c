@@ -29,11 +29,14 @@ static void carry_out(struct served *s, const struct plan_action *a) {
     switch (a->kind) {
     case PLAN_SEND: served_batches_send(s, a); break;
     case PLAN_TIMEOUT:
-        refuse(s, a->id, SERVED_TIMEOUT, 504, "the deadline cannot be met any more");
+        refuse(s, a->id, SERVED_TIMEOUT, 504,
+               "the request can no longer finish before its deadline: try again later, or set a "
+               "longer deadline_ms");
         break;
     case PLAN_REFUSE:
         refuse(s, a->id, SERVED_REFUSED, 429,
-               "the deadline could not be met: try again later, or give it more time");
+               "no worker can finish the request before its deadline: try again later, or set a "
+               "longer deadline_ms");
         break;
     case PLAN_ARM: wake_at(s, a->at_ns); break;
     case PLAN_REJECT:

@@ -75,7 +75,7 @@ static void on_lost(void *ctx, struct model_worker *worker, uint64_t number, con
         struct asked *asked = asking_find(&s->asking, w->ids[i]);
         if (asked && asked->lost)
             served_batches_give_up(s, asked->id, SERVED_LOST, 503,
-                                   "two workers ended that had the request: ", why);
+                                   "two workers ended while they computed the request: ", why);
         else if (asked)
             asked->lost = true;
     }

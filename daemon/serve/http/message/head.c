@@ -34,9 +34,9 @@ int head_end(const char *text, size_t bytes, size_t *at, struct refusal *why) {
         if ((c == '\n') != (before == '\r'))
             return refusal_say(why, 400, "a line of the request's head does not end in CR LF");
         if (before == '\n' && (c == ' ' || c == '\t'))
-            return refusal_say(why, 400, "a header goes on in a second line, or has no name");
+            return refusal_say(why, 400, "a header continues in a second line, or has no name");
         if (c == 127 || (c < ' ' && c != '\r' && c != '\n' && c != '\t'))
-            return refusal_say(why, 400, "a control character in the request's head");
+            return refusal_say(why, 400, "the request's head contains a control character");
         if (c == '\n' && i >= 3 && text[i - 2] == '\n') {
             *at = i + 1;
             return 1;
@@ -68,13 +68,13 @@ static int on_field(http_parser *p, const char *at, size_t bytes) {
     int i = 0;
 
     /* http_parser accepts "Content-Length : 5" */
-    if (memchr(at, ' ', bytes)) return refusal_say(r->why, 400, "a space in a header's name");
+    if (memchr(at, ' ', bytes)) return refusal_say(r->why, 400, "a header's name contains a space");
     while (i < HEAD_FIELDS &&
            (names[i].bytes != bytes || strncasecmp(names[i].name, at, bytes) != 0))
         i++;
     r->field = i;
     if (i == HEAD_FIELDS || !r->there[i]) return 0;
-    return refusal_say(r->why, 400, "the header %s is there twice", names[i].name);
+    return refusal_say(r->why, 400, "the header %s is given twice: send it once", names[i].name);
 }
 
 static int on_value(http_parser *p, const char *at, size_t bytes) {
@@ -132,12 +132,15 @@ static int take_path(struct head *h, char *target, size_t bytes, struct refusal 
     if (*target != '/' && *target != '*') {
         http_parser_url_init(&url);
         if (http_parser_parse_url(target, bytes, strcmp(h->method, "CONNECT") == 0, &url))
-            return refusal_say(why, 400, "the request's target has none of HTTP's forms");
+            return refusal_say(why, 400, "the request's target is neither a path nor a URL");
         /* without a path: an empty one, which matches no route */
         path = target + (url.field_set & 1 << UF_PATH ? url.field_data[UF_PATH].off : bytes);
     }
     path[strcspn(path, "?")] = '\0';
-    if (unescape(path)) return refusal_say(why, 400, "a wrong escape in the request's path");
+    if (unescape(path))
+        return refusal_say(
+            why, 400,
+            "the request's path has an invalid %% escape: write %% and two hexadecimal digits");
     h->path = path;
     return 0;
 }
@@ -169,9 +172,10 @@ static int complain(const struct reading *r, const http_parser *p, size_t at, si
 
     if (r->why->status) return -EINVAL;
     if (e == HPE_INVALID_CONTENT_LENGTH && at && at < bytes && is_digit(c[-1]) && is_digit(*c))
-        return refusal_say(r->why, 413, "a body of more bytes than there are numbers for");
-    if (e == HPE_INVALID_METHOD) return refusal_say(r->why, 501, "the method is none of HTTP's");
-    return refusal_say(r->why, 400, "the request's head is not HTTP: %s",
+        return refusal_say(r->why, 413, "the value of Content-Length is too large");
+    if (e == HPE_INVALID_METHOD)
+        return refusal_say(r->why, 501, "the request's method is not one of HTTP");
+    return refusal_say(r->why, 400, "the request's head is not valid HTTP: %s",
                        http_errno_description(e));
 }
 
@@ -180,15 +184,17 @@ static int check_spaces(const struct reading *r) {
     size_t end = r->target.at + r->target.bytes;
 
     if (r->target.at == strlen(r->head->method) + 1 && r->text[end + 1] == 'H') return 0;
-    return refusal_say(r->why, 400, "more spaces in the request's line than HTTP has there");
+    return refusal_say(r->why, 400,
+                       "the request line must have exactly one space before and after the target");
 }
 
 static int check_fields(struct head *h, struct refusal *why) {
     const char *const *f = (const char *const *)h->fields;
 
-    if (!h->http10 && !f[HEAD_HOST]) return refusal_say(why, 400, "the header Host is missing");
+    if (!h->http10 && !f[HEAD_HOST])
+        return refusal_say(why, 400, "the header Host is missing: HTTP/1.1 requires it");
     if (f[HEAD_BODY_BYTES] && head_number(f[HEAD_BODY_BYTES], &h->body_bytes))
-        return refusal_say(why, 400, "Content-Length is no number of bytes: '%.32s'",
+        return refusal_say(why, 400, "Content-Length '%.32s' is not a number of bytes",
                            f[HEAD_BODY_BYTES]);
     h->expects = !h->http10 && f[HEAD_EXPECT] && strcasecmp(f[HEAD_EXPECT], "100-continue") == 0;
     return 0;
@@ -209,7 +215,7 @@ int head_parse(struct head *h, char *text, size_t bytes, struct refusal *why) {
     done = http_parser_execute(&p, &settings, text, bytes);
     if (!r.whole) return complain(&r, &p, done, bytes);
     if (p.http_major != 1)
-        return refusal_say(why, 505, "HTTP/%d.%d is not spoken here: use HTTP/1.1", p.http_major,
+        return refusal_say(why, 505, "HTTP/%d.%d is not supported: use HTTP/1.1", p.http_major,
                            p.http_minor);
     h->method = http_method_str((enum http_method)p.method);
     h->http10 = p.http_minor == 0;

@@ -78,7 +78,9 @@ static enum session_next next_head(struct session *s, struct refusal *why) {
     if (found < 0) return over(s);
     if (found == 0 && s->bytes < HEAD_MAX_BYTES) return SESSION_MORE;
     if (found == 0) {
-        refusal_say(why, 431, "a head of more than %u bytes", HEAD_MAX_BYTES);
+        refusal_say(why, 431,
+                    "the request's head has more than %u bytes: send fewer or shorter headers",
+                    HEAD_MAX_BYTES);
         return over(s);
     }
     end = s->looked_at;

@@ -235,9 +235,9 @@ static const char *check(const struct plan_state *st) {
     for (uint32_t i = 0; i < PLAN_WORKERS; i++) {
         const struct planned *n = &o->planned[i];
         if (n->count && n->count != st->config.sizes[plan_state_size_of(st, n->count)])
-            return "what is planned is no batch";
+            return "the planned requests are not a batch";
         for (uint32_t k = 0; k < n->count; k++)
-            if (lineup_has(&o->line, n->places[k])) return "a request is planned and waits";
+            if (lineup_has(&o->line, n->places[k])) return "a planned request is also in a queue";
     }
     return lineup_check(&o->line);
 }

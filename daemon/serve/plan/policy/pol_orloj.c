@@ -232,7 +232,7 @@ static const char *check(const struct plan_state *st) {
         if (broken) return broken;
         for (uint32_t i = 0; i < o->places; i++)
             if (lineup_has(&o->queues[size].line, i) != (o->in[i] >> size & 1))
-                return "a request is not in the queues that it is said to be in";
+                return "a request is not in the queues that its flags name";
     }
     return NULL;
 }

@@ -119,10 +119,11 @@ const char *tournament_check(const struct tournament *t) {
     for (uint32_t i = 0; i < t->capacity; i++) {
         if (!tournament_has(t, i)) continue;
         count++;
-        if (first == TOURNAMENT_NONE || !tournament_has(t, first)) return "nobody is first of some";
+        if (first == TOURNAMENT_NONE || !tournament_has(t, first))
+            return "the tournament has entries and no winner";
         double behind = tournament_value(t, i) - tournament_value(t, first);
         if (t->nodes[1].until > t->x && behind > 1e-12 * fabs(tournament_value(t, i)))
-            return "somebody is better than the first";
+            return "an entry is better than the winner";
     }
-    return count == t->count ? NULL : "points are miscounted";
+    return count == t->count ? NULL : "the number of points is wrong";
 }

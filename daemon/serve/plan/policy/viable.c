@@ -27,10 +27,11 @@ void viable_remove(struct viable *v, uint32_t place) {
 }
 
 const char *viable_check(const struct viable *v) {
-    if (v->rank.count != lineup_count(&v->line)) return "a queue ranks others than it has";
+    if (v->rank.count != lineup_count(&v->line))
+        return "a queue's ranking differs from its requests";
     for (uint32_t i = 0; i < v->line.capacity; i++)
         if (lineup_has(&v->line, i) != tournament_has(&v->rank, i))
-            return "a request is in half of a queue";
+            return "a request is in only one half of a queue";
     const char *broken = tournament_check(&v->rank);
     return broken ? broken : lineup_check(&v->line);
 }

@@ -92,14 +92,14 @@ void lineup_take(struct lineup *l, uint32_t count, uint32_t *out) {
 
 static const char *check_heap(const struct minheap *h, const uint64_t *keys) {
     for (uint32_t i = 0; i < h->count; i++) {
-        if (h->place[h->items[i]] != i) return "a place is not where it is said to be";
+        if (h->place[h->items[i]] != i) return "an entry's recorded place is wrong";
         if (i && before(keys, h->items[i], h->items[(i - 1) / 2])) return "a heap is out of order";
     }
     return NULL;
 }
 
 const char *lineup_check(const struct lineup *l) {
-    if (l->order.count != l->leave.count) return "the heaps of a line have not the same requests";
+    if (l->order.count != l->leave.count) return "the heaps of a line have different requests";
     const char *broken = check_heap(&l->order, l->key);
     return broken ? broken : check_heap(&l->leave, l->until_ns);
 }

@@ -94,15 +94,15 @@ enum plan_action_kind {
 /* clang-format off */
 #define PLAN_FAULTS(X)                                                  \
     X(NONE, "")                                                         \
-    X(KIND, "there is no such kind of event")                           \
-    X(APP, "there is no such application")                              \
-    X(TWICE, "there is such a request already")                         \
-    X(NO_REQUEST, "there is no such request")                           \
-    X(WORKER, "there can be no such worker")                            \
-    X(NO_WORKER, "there is no such worker")                             \
-    X(READY_TWICE, "there is such a worker already")                    \
+    X(KIND, "the event's kind is unknown")                           \
+    X(APP, "the event's application is unknown")                              \
+    X(TWICE, "a request with this id exists already")                         \
+    X(NO_REQUEST, "no request has this id")                           \
+    X(WORKER, "the worker's number is too large")                            \
+    X(NO_WORKER, "no worker has this number")                             \
+    X(READY_TWICE, "this worker is ready already")                    \
     X(IDLE, "the worker has no batch")                                  \
-    X(NO_TIME, "nothing takes no time")
+    X(NO_TIME, "a measured time is 0")
 /* clang-format on */
 enum plan_fault {
 #define X(name, text) PLAN_FAULT_##name,

@@ -137,7 +137,8 @@ Test(broker_client, another_major_is_refused_whatever_its_hello_has_after_it) {
 Test(broker_client, a_short_hello_is_refused) {
     struct wire_hello h = broker_rig_hello();
 
-    expect_refusal(&h, sizeof(h) - 1, ERR_PROTOCOL, "hello has 207 bytes, not 208");
+    expect_refusal(&h, sizeof(h) - 1, ERR_PROTOCOL,
+                   "the hello message has 207 bytes instead of 208");
 }
 
 /* A library of version 1.7 gives no target, and its hello ends before that field. */
@@ -177,7 +178,8 @@ Test(broker_client, another_minor_and_spec_are_served) {
 Test(broker_client, a_message_that_is_too_long_is_refused) {
     unsigned char big[4096] = {0};
 
-    expect_refusal(big, sizeof(big), ERR_PROTOCOL, "a message is too long or carries descriptors");
+    expect_refusal(big, sizeof(big), ERR_PROTOCOL,
+                   "the client sent a message that is too long or carries descriptors");
 }
 
 /* Attaches a job that stays: all descriptors of broker and worker are open, and no message is in
@@ -201,7 +203,7 @@ Test(broker_client, a_hello_with_descriptors_is_refused) {
     fd = broker_rig_connect(&rig, "job.sock");
     fdutil_send(fd, &h, sizeof(h), &(int){0}, 1);
     broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
-    cr_assert_str_eq(o.text, "a message is too long or carries descriptors");
+    cr_assert_str_eq(o.text, "the client sent a message that is too long or carries descriptors");
     cr_assert(broker_rig_closed(fd));
     close(fd);
     cr_assert(PATIENCE_UNTIL(broker_rig_count_fds() <= before), "the descriptor must not stay");
@@ -213,7 +215,8 @@ Test(broker_client, a_silent_client_is_refused_after_the_timeout) {
     listen_impatiently();
     broker_rig_run(&rig);
     start = fdutil_now_ns();
-    expect_refusal(NULL, 0, -ETIMEDOUT, "no hello came within 300 ms");
+    expect_refusal(NULL, 0, -ETIMEDOUT,
+                   "the client sent no hello message within 300 ms (handshake_timeout)");
     cr_assert_geq(fdutil_now_ns() - start, 250000000u);
 }
 
@@ -230,7 +233,9 @@ Test(broker_client, a_client_that_does_not_answer_the_offer_is_refused) {
     broker_rig_expect(fd, &o, sizeof(o), fds, WIRE_FD_COUNT);
     broker_rig_expect(fd, &w, sizeof(w), NULL, 0);
     cr_assert_eq(w.result, -ETIMEDOUT);
-    cr_assert_str_eq(w.text, "no answer to the offered windows came within 300 ms");
+    cr_assert_str_eq(
+        w.text,
+        "the client did not answer the offer of address windows within 300 ms (handshake_timeout)");
     cr_assert(broker_rig_closed(fd));
     close(fd);
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
@@ -265,7 +270,8 @@ Test(broker_client, a_job_that_was_refused_at_any_step_is_in_the_history) {
     struct wire_offer o;
 
     atomic_store(&rig.worker.attach_result, ERR_NO_MEMORY);
-    expect_refusal(&h, sizeof(h), ERR_NO_MEMORY, "the GPU worker refused: out of patience");
+    expect_refusal(&h, sizeof(h), ERR_NO_MEMORY,
+                   "the GPU worker rejected the job: out of patience");
     cr_assert_eq(refused(), 1, "by the worker");
     atomic_store(&rig.worker.attach_result, 0);
     fd = broker_rig_connect(&rig, "job.sock");
@@ -276,7 +282,7 @@ Test(broker_client, a_job_that_was_refused_at_any_step_is_in_the_history) {
     cr_assert_eq(refused(), 2, "for its answer");
     close(fd);
     h.gpu = 9;
-    expect_refusal(&h, sizeof(h), -ENODEV, "there is no GPU 8: this salusd has GPU 0 alone");
+    expect_refusal(&h, sizeof(h), -ENODEV, "salusd has no GPU 8, only GPU 0");
     cr_assert_eq(refused(), 3, "by admission, once");
 }
 
@@ -334,8 +340,8 @@ Test(broker_client, sixteen_tries_and_no_more) {
 
     atomic_store(&rig.worker.collide, 1000);
     expect_refusal(&h, sizeof(h), -EADDRNOTAVAIL,
-                   "16 address windows were tried, and each is in use in the client or in the "
-                   "worker; set window_base to where both are empty");
+                   "salusd tried 16 address windows, and the client or the worker uses addresses "
+                   "in each; set window_base to an address range that is free in both");
     cr_assert_eq(atomic_load(&rig.worker.collide), 1000 - 16);
 }
 
@@ -372,15 +378,15 @@ Test(broker_client, windows_that_others_have_are_not_said_to_be_tried) {
     broker_rig_attach(fd, fds);
     close(fd); /* the worker does not detach it */
     expect_refusal(&h, sizeof(h), -EBUSY,
-                   "all 1 address windows belong to jobs, some of which may be ending; try again "
-                   "when one has ended");
+                   "all 1 address windows are in use by jobs; try again when a job has ended");
 }
 
 Test(broker_client, the_workers_refusal_is_passed_on_with_its_words) {
     struct wire_hello h = broker_rig_hello();
 
     atomic_store(&rig.worker.attach_result, ERR_NO_MEMORY);
-    expect_refusal(&h, sizeof(h), ERR_NO_MEMORY, "the GPU worker refused: out of patience");
+    expect_refusal(&h, sizeof(h), ERR_NO_MEMORY,
+                   "the GPU worker rejected the job: out of patience");
 }
 
 Test(broker_client, a_completion_memfd_that_is_too_small_is_never_mapped) {
@@ -388,7 +394,7 @@ Test(broker_client, a_completion_memfd_that_is_too_small_is_never_mapped) {
 
     atomic_store(&rig.worker.bad_completion, 1);
     expect_refusal(&h, sizeof(h), ERR_PROTOCOL,
-                   "the GPU worker sent completion memory that cannot be used: Invalid argument");
+                   "the GPU worker sent an invalid completion page: Invalid argument");
 }
 
 Test(broker_client, a_client_that_speaks_after_its_welcome_ends) {
@@ -739,9 +745,9 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
         cr_assert_eq(answered, 1, "nothing was said");
         broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
         cr_assert_eq(o.result, -EMFILE);
-        cr_assert_str_eq(o.text,
-                         "salusd has no descriptors left; raise LimitNOFILE of its unit, or "
-                         "'ulimit -Hn'");
+        cr_assert_str_eq(
+            o.text,
+            "salusd has no file descriptors left; raise LimitNOFILE of its unit, or 'ulimit -Hn'");
         fdutil_raise_limits();
         close(fd);
         fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
@@ -822,10 +828,10 @@ Test(broker_client, a_malformed_question_is_refused) {
     unsigned char longer[sizeof(q) + 1] = {0};
 
     memcpy(longer, &q, sizeof(q));
-    expect_refusal(&q, sizeof(q) - 1, ERR_PROTOCOL, "the question is malformed");
-    expect_refusal(longer, sizeof(longer), ERR_PROTOCOL, "the question is malformed");
+    expect_refusal(&q, sizeof(q) - 1, ERR_PROTOCOL, "the question about a GPU is malformed");
+    expect_refusal(longer, sizeof(longer), ERR_PROTOCOL, "the question about a GPU is malformed");
     q.reserved = 1;
-    expect_refusal(&q, sizeof(q), ERR_PROTOCOL, "the question is malformed");
+    expect_refusal(&q, sizeof(q), ERR_PROTOCOL, "the question about a GPU is malformed");
 }
 
 Test(broker_client, one_question_a_connection) {
@@ -894,7 +900,7 @@ Test(broker_client, who_spoke_while_his_question_waits_is_refused) {
     fdutil_send(fd, &question, sizeof(question), NULL, 0);
     fdutil_send(fd, &question, sizeof(question), NULL, 0);
     broker_rig_expect(fd, &o, sizeof(o), NULL, 0);
-    cr_assert_str_eq(o.text, "a message came while none is expected");
+    cr_assert_str_eq(o.text, "the client sent a message while salusd expected none");
     close(fd);
 }
 

@@ -121,9 +121,9 @@ Test(broker_control, values_out_of_range_never_reach_the_worker) {
     cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_duration_ns, -1));
     expect_refusal("bad_request", "a time of the job is more than 36 years");
     cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, -1, 0));
-    expect_refusal("bad_request", "nothing is given that could be set");
+    expect_refusal("bad_request", "the request names nothing to set");
     cr_assert_not(ask(CTL_V_job_set, CTL_A_id, 1ll << 40, CTL_A_weight, 1));
-    expect_refusal("not_found", "job 1099511627776: no such job");
+    expect_refusal("not_found", "salusd has no job 1099511627776");
     cr_assert_eq(atomic_load(&rig.worker.sets), 0);
 }
 
@@ -143,7 +143,8 @@ Test(broker_control, a_worker_that_does_not_answer_is_said_and_its_late_answer_i
     broker_rig_settle(&rig);
     set_timeout(S / 2);
     cr_assert_not(ask(CTL_V_job_set, CTL_A_id, job, CTL_A_weight, 7));
-    expect_refusal("failed", "the GPU worker did not answer; it may still do it");
+    expect_refusal("failed",
+                   "the GPU worker did not answer in time; the change may still take effect");
     set_timeout(60 * S);
     asker.request = (struct ctl_request){.verb = CTL_V_job_set};
     ctl_msg_put(&asker.request, CTL_A_id, job);
@@ -188,7 +189,7 @@ Test(broker_control, a_worker_that_dies_meanwhile_is_said) {
     cr_assert(broker_rig_wait(&rig.worker.sets, 1));
     broker_rig_kill_worker(&rig);
     asker_hear(&asker);
-    expect_refusal("failed", "the GPU worker is gone: it closed its socket");
+    expect_refusal("failed", "the GPU worker ended: the worker closed its socket");
 }
 
 Test(broker_control, a_killed_job_is_told_and_remembered) {
@@ -368,10 +369,10 @@ Test(broker_control, wrong_limits_change_nothing) {
         {"user_jobs=3 max_weight=1001", "max_weight: 1001 is out of range: 1 to 1000"},
         {"user_jobs=3 user_pinned=65TiB", "user_pinned: 65TiB is out of range: 0 to 64TiB"},
         {"user_jobs=3 user_pinned=much", "user_pinned: 'much' is not a size such as 512MiB"},
-        {"user_jobs=3 max_jobs=9",
-         "key 'max_jobs' is none of section [users], which [user 54321] may have"},
+        {"user_jobs=3 max_jobs=9", "key 'max_jobs' cannot be set in [user 54321]; the sections of "
+                                   "users and groups take keys of [users]"},
         {"user_jobs=3 four", "'four' is not KEY=VALUE"},
-        {"", "a user and at least one limit are needed"},
+        {"", "the request needs a user and at least one limit"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -436,9 +437,9 @@ Test(broker_control, a_dry_run_tells_nobody) {
 
 Test(broker_control, policies_that_cannot_be_are_refused) {
     cr_assert_not(set_policy("lottery", -1, 0));
-    expect_refusal("bad_request", "there is no lane policy 'lottery'");
+    expect_refusal("bad_request", "salusd has no lane policy 'lottery'");
     cr_assert_not(set_policy("streams", -1, 0));
-    expect_refusal("bad_request", "there is no lane policy 'streams'");
+    expect_refusal("bad_request", "salusd has no lane policy 'streams'");
     cr_assert_not(set_policy("srtf", CTL_A_max_lanes, 257));
     expect_refusal("bad_request", "max_lanes: 257 is not from 0 to 256");
     cr_assert_not(set_policy(NULL, CTL_A_lease_ns, 5));
@@ -456,7 +457,7 @@ Test(broker_control, policies_that_cannot_be_are_refused) {
     cr_assert_not(set_policy(NULL, CTL_A_swap, -1));
     expect_refusal("bad_request", "swap: not yes or no");
     cr_assert_not(set_policy(NULL, -1, 0));
-    expect_refusal("bad_request", "nothing is given that could be set");
+    expect_refusal("bad_request", "the request names nothing to set");
     atomic_store(&rig.worker.set_result, -EINVAL);
     cr_assert_not(set_policy("srtf", -1, 0));
     expect_refusal("failed", "the lever is stuck");
@@ -499,7 +500,7 @@ Test(broker_control, lanes_are_read_from_the_board) {
     cr_assert_eq(asker.items[0].lane.backed_bytes, 32);
     cr_assert_eq(asker.items[0].lane.switches, 9);
     cr_assert_not(ask(CTL_V_lane_show, CTL_A_id, 1, -1, 0));
-    expect_refusal("not_found", "lane 1: no such lane");
+    expect_refusal("not_found", "salusd has no lane 1");
     cr_assert(ask(CTL_V_gpu_list, -1, 0, -1, 0));
     cr_assert_eq(asker.items[0].gpu.lanes, 2);
     cr_assert_eq(asker.items[0].gpu.waiting, 4);
@@ -540,7 +541,7 @@ Test(broker_control, a_job_shows_what_its_counters_say) {
     atom_store_relaxed(&st->why, SCHED_WHY_MEMORY);
     cr_assert_str_eq(job_now()->state, "waiting");
     cr_assert_eq(j->position, 3);
-    cr_assert_str_eq(j->why, "waits for memory: it does not fit beside the admitted jobs");
+    cr_assert_str_eq(j->why, "waits for memory: the job does not fit beside the admitted jobs");
     atom_store_relaxed(&st->position, 0);
     atom_store_relaxed(&st->lane, 1);
     atom_store_relaxed(&st->why, 77);
@@ -587,7 +588,8 @@ Test(broker_control, a_job_shows_its_savepoint) {
     atom_store_relaxed(&k->every_ns, second_ns);
     atom_store_relaxed(&k->reason, SAVEPOINT_ONCE);
     job_now();
-    cr_assert_str_eq(j->savepoint_why, "since the latest it did what cannot be done again");
+    cr_assert_str_eq(j->savepoint_why,
+                     "the job has done what cannot be repeated since its latest savepoint");
     cr_assert(!j->savepoints && !j->savepoint_age_ns && !j->savepoint_bytes && !j->returns);
     atom_store_relaxed(&k->reason, SAVEPOINT_NONE);
     atom_store_relaxed(&k->taken_ns, fdutil_now_ns() - 60 * second_ns);
@@ -604,7 +606,8 @@ Test(broker_control, a_job_shows_its_savepoint) {
     atom_store_relaxed(&k->reason, SAVEPOINT_CHANGED);
     job_now();
     cr_assert(!j->savepoint_age_ns && !j->savepoint_bytes && j->savepoints == 12);
-    cr_assert_str_eq(j->savepoint_why, "since the latest it gave back memory, a texture or code");
+    cr_assert_str_eq(j->savepoint_why,
+                     "the job has freed memory, a texture or code since its latest savepoint");
     atom_store_relaxed(&k->taken_ns, UINT64_MAX); /* the worker's clock need not agree with ours */
     atom_store_relaxed(&k->reason, 99);
     job_now();
@@ -685,10 +688,11 @@ Test(broker_control, who_waits_is_told_whose_kernel_has_run_for_how_long) {
         set_running(hog, "kernel spin", S / 5);
         why = why_of(id);
     } while (fdutil_now_ns() - hog->running.since_ns > S);
-    cr_assert_str_eq(why, "waits for its turn: another job of its lane has it");
+    cr_assert_str_eq(why, "waits for its turn: another job of its lane has the turn");
     set_place(waiter, 2, 0, SCHED_WHY_LANE);
     snprintf(other, sizeof(other),
-             "waits for its turn: job %u of lane 0 has it, and one lane runs at a time (exclusive)",
+             "waits for its turn: job %u of lane 0 has the turn, and one lane runs at a time "
+             "(exclusive)",
              job);
     cr_assert_str_eq(why_of(id), other);
     set_place(waiter, 1, 0, SCHED_WHY_TURN);
@@ -708,7 +712,7 @@ Test(broker_control, who_waits_is_told_whose_kernel_has_run_for_how_long) {
 }
 
 Test(broker_control, who_waits_for_memory_is_told_of_what_is_overdue) {
-    const char *plain = "waits for memory: it does not fit beside the admitted jobs";
+    const char *plain = "waits for memory: the job does not fit beside the admitted jobs";
     struct wire_completion *hog = rig.worker.page, *waiter;
     char named[128];
     uint32_t id;
@@ -788,7 +792,8 @@ Test(broker_control, a_dead_worker_is_why_its_jobs_ended) {
     cr_assert(broker_rig_closed(job_fd));
     cr_assert(ask(CTL_V_history_list, -1, 0, -1, 0));
     cr_assert_str_eq(asker.items[0].ended.how, "lost");
-    cr_assert_str_eq(asker.items[0].ended.why, "the GPU worker ended: it closed its socket");
+    cr_assert_str_eq(asker.items[0].ended.why,
+                     "the GPU worker ended: the worker closed its socket");
 }
 
 static void count_item(void *arg, const void *record) {

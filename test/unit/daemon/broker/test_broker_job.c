@@ -140,19 +140,19 @@ Test(broker_job, one_that_never_could_run_is_refused_with_the_numbers) {
     hello.job = (struct wire_job){.flags = WIRE_JOB_RESERVED,
                                   .persistent_bytes = 512 * MIB,
                                   .ephemeral_bytes = 512 * MIB + 1};
-    expect_refused(ERR_NO_MEMORY,
-                   "512 MiB persistent + 512 MiB ephemeral asked, the device has 1 GiB");
+    expect_refused(ERR_NO_MEMORY, "512 MiB of persistent + 512 MiB of ephemeral memory exceed the "
+                                  "device's 1 GiB; ask for less");
     hello.job.persistent_bytes = 1536 * MIB;
     hello.job.ephemeral_bytes = 20480 * MIB;
-    expect_refused(ERR_NO_MEMORY,
-                   "1.5 GiB persistent + 20 GiB ephemeral asked, the device has 1 GiB");
+    expect_refused(ERR_NO_MEMORY, "1.5 GiB of persistent + 20 GiB of ephemeral memory exceed the "
+                                  "device's 1 GiB; ask for less");
     cr_assert_eq(atomic_load(&rig.worker.attached), 0);
     a.fd = broker_rig_connect(&rig, "ctl.sock");
     cr_assert(asker_ask(&a));
     cr_assert_eq(a.count, 2);
     cr_assert_str_eq(a.items[1].ended.how, "refused");
-    cr_assert_str_eq(a.items[1].ended.why,
-                     "1.5 GiB persistent + 20 GiB ephemeral asked, the device has 1 GiB");
+    cr_assert_str_eq(a.items[1].ended.why, "1.5 GiB of persistent + 20 GiB of ephemeral memory "
+                                           "exceed the device's 1 GiB; ask for less");
     close(a.fd);
     hello.job.persistent_bytes = hello.job.ephemeral_bytes = 512 * MIB;
     leave(attach()); /* the whole device is not too much */
@@ -200,7 +200,9 @@ Test(broker_job, a_refused_one_is_shown_as_what_it_was) {
     snprintf(hello.name, sizeof(hello.name), "train.py");
     hello.job = (struct wire_job){.flags = WIRE_JOB_RESERVED | WIRE_JOB_NULL, .weight = 1000};
     hello.job.persistent_bytes = 1536 * MIB;
-    expect_refused(ERR_NO_MEMORY, "1.5 GiB persistent + 0 B ephemeral asked, the device has 1 GiB");
+    expect_refused(
+        ERR_NO_MEMORY,
+        "1.5 GiB of persistent + 0 B of ephemeral memory exceed the device's 1 GiB; ask for less");
     a.fd = broker_rig_connect(&rig, "ctl.sock");
     cr_assert(asker_ask(&a));
     cr_assert_eq(a.count, 1);

@@ -230,14 +230,17 @@ Test(broker_kernels, what_cannot_be_imported) {
     char big[] = "x";
 
     cr_assert_not(import("salus-kernels 1 1 0\n" DEVICE));
-    cr_assert_str_eq(asker.reply.text, "line 3: the text ends before it");
+    cr_assert_str_eq(asker.reply.text, "line 3: the text ends before this line");
     cr_assert_not(import("salus-kernels 1 0 0\ndevice sms=9 name=Harp\n"));
-    cr_assert_str_eq(asker.reply.text, "it is of 'Harp' with 9 SMs, and this is 'Fake GPU' with 4");
+    cr_assert_str_eq(
+        asker.reply.text,
+        "the profiles were measured on 'Harp' with 9 SMs, and this GPU is 'Fake GPU' with 4");
     cr_assert_not(send_fd(CTL_V_profile_import, -1));
     cr_assert_not(send_fd(CTL_V_profile_import, memfd_create("unsealed", 0)));
-    cr_assert_str_eq(asker.reply.text, "no sealed memfd with a text came along");
+    cr_assert_str_eq(asker.reply.text, "the request lacks a sealed memfd with the profiles' text");
     cr_assert_not(send_fd(CTL_V_profile_import, text_fd(big, KERNEL_TEXT_BYTES_MAX + 1)));
-    cr_assert_str_eq(asker.reply.text, "the text is longer than any that is written");
+    cr_assert_str_eq(asker.reply.text,
+                     "the text is longer than 'salusctl profile export' ever writes");
     cr_assert_not(send_fd(CTL_V_status, memfd_create("what", 0)));
     cr_assert_str_eq(asker.reply.text, "verb 'status' takes no descriptor");
     close(asker.fd);

@@ -279,7 +279,8 @@ Test(broker_recovery, an_orphan_is_shown_and_changed) {
     leave_without_worker();
     cr_assert(ask(CTL_V_job_show, a.id));
     cr_expect_str_eq(asker.items[0].job.state, "moving");
-    cr_expect_str_eq(asker.items[0].job.why, "its GPU worker ended: waits for the next one");
+    cr_expect_str_eq(asker.items[0].job.why,
+                     "waits for a new GPU worker, because the previous one ended");
     cr_assert(ask(CTL_V_job_pause, a.id), "it is answered");
     asker.request = (struct ctl_request){.verb = CTL_V_job_set};
     ctl_msg_put(&asker.request, CTL_A_id, a.id);
@@ -359,7 +360,7 @@ static void expect_counts(uint64_t recovered, uint64_t lost) {
 
 /* The page of the job that was restored last states that the former worker ended it. */
 static void end_over_redo(void) {
-    strcpy(rig.worker.page->fault.text, "what it had done by then cannot be undone");
+    strcpy(rig.worker.page->fault.text, "its partial effects cannot be undone");
     atomic_store(&rig.worker.page->stats.faults, 1);
     atomic_store(&rig.worker.page->fault.cuda, (uint32_t)err_cuda(ERR_WORKER_LOST));
 }
@@ -395,7 +396,7 @@ Test(broker_recovery, who_cannot_do_its_work_again_is_lost_and_not_recovered) {
     let_go(&b);
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
     broker_rig_settle(&rig);
-    expect_history(&b, "lost", "what it had done by then cannot be undone");
+    expect_history(&b, "lost", "its partial effects cannot be undone");
     let_go(&a);
     broker_rig_stop(&rig);
 }
@@ -410,7 +411,7 @@ Test(broker_recovery, who_leaves_at_once_is_lost_as_well) {
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
     broker_rig_settle(&rig);
     expect_counts(0, 1);
-    expect_history(&b, "lost", "what it had done by then cannot be undone");
+    expect_history(&b, "lost", "its partial effects cannot be undone");
     let_go(&a);
     broker_rig_stop(&rig);
 }
@@ -428,7 +429,7 @@ Test(broker_recovery, who_is_lost_is_counted_once) {
     say_resumed(&a);
     cr_assert(PATIENCE_UNTIL(rig.server->broker.gpus.items[0].worker.recovered));
     expect_counts(1, 1);
-    expect_history(&b, "lost", "what it had done by then cannot be undone");
+    expect_history(&b, "lost", "its partial effects cannot be undone");
     let_go(&a);
     let_go(&b);
     broker_rig_stop(&rig);
@@ -523,11 +524,10 @@ Test(broker_recovery, a_context_that_ends_by_itself_again_and_again_takes_them_a
     }
     break_context(0);
     expect_lost(&a, ERR_WORKER_LOST);
-    expect_history(
-        &a, "lost",
-        "the GPU worker ended: the GPU's context ended: a kernel touched memory that is "
-        "not its client's: kernel k, launch 7; it could not go on: its workers ended one "
-        "after the other");
+    expect_history(&a, "lost",
+                   "the GPU worker ended: the GPU's context ended: a kernel accessed memory "
+                   "that is not its client's: kernel k, launch 7; the job could not "
+                   "continue: several workers in a row ended with this job");
     let_go(&a);
     broker_rig_stop(&rig);
 }
@@ -544,7 +544,8 @@ static void expect_refused(int result, int shown) {
     cr_assert(broker_rig_wait(&rig.worker.detach_result, shown), "the worker is told as well");
     cr_assert(broker_rig_wait(&rig.worker.detached, 1));
     next = attach();
-    expect_history(&a, "lost", "the next GPU worker did not go on with it: kernel k was under way");
+    expect_history(&a, "lost",
+                   "the new GPU worker could not continue the job: kernel k was under way");
     cr_expect_eq(rig.server->broker.gpus.items[0].worker.recovered, 0);
     let_go(&a);
     let_go(&next);
@@ -601,8 +602,8 @@ Test(broker_recovery, without_memory_there_is_nothing_to_give) {
     broker_rig_kill_worker(&rig);
     expect_lost(&a, ERR_WORKER_LOST);
     expect_history(&a, "lost",
-                   "the GPU worker ended: it closed its socket; it could not go on: the device's "
-                   "memory went with the worker");
+                   "the GPU worker ended: the worker closed its socket; the job could not "
+                   "continue: the device's memory was lost with the worker");
     let_go(&a);
     broker_rig_stop(&rig);
 }
@@ -727,8 +728,8 @@ Test(broker_recovery, over_which_worker_after_worker_ends_is_given_up_alone) {
     cr_expect_eq(w->restore_ids[tries], good.id);
     cr_expect_eq(atomic_load(&w->launches), (int)tries + 2);
     expect_history(&bad, "lost",
-                   "the GPU worker ended: it closed its socket; it could not go on: its workers "
-                   "ended one after the other");
+                   "the GPU worker ended: the worker closed its socket; the job could not "
+                   "continue: several workers in a row ended with this job");
     let_go(&bad);
     let_go(&good);
     broker_rig_stop(&rig);
@@ -782,8 +783,8 @@ Test(broker_recovery, a_worker_that_is_given_up_takes_them_along) {
     broker_rig_kill_worker(&rig);
     expect_lost(&a, ERR_WORKER_LOST);
     expect_history(&a, "lost",
-                   "the GPU worker ended: device soft cannot be opened: the fan is stuck; it could "
-                   "not go on: the GPU worker was given up");
+                   "the GPU worker ended: the worker cannot open device soft: the fan is stuck; "
+                   "the job could not continue: salusd gave up on the GPU worker");
     let_go(&a);
     broker_rig_stop(&rig);
 }

@@ -227,8 +227,9 @@ Test(broker_worker, a_device_that_does_not_open_is_named_to_clients) {
     atomic_store(&rig.worker.ready_result, -EIO);
     broker_rig_start(&rig);
     wait_launches(2); /* the first worker has reported it */
-    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: device soft cannot be opened: "
-                                    "the fan is stuck");
+    expect_refusal(
+        ERR_WORKER_LOST,
+        "the GPU worker is not running: the worker cannot open device soft: the fan is stuck");
     broker_rig_stop(&rig);
 }
 
@@ -253,8 +254,8 @@ Test(broker_worker, a_program_that_is_missing_is_named) {
     rig.config.worker_timeout = 200000000;
     strcpy(rig.config.worker, "/nonexistent/salus-gpu");
     broker_rig_start_real(&rig);
-    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: salus-gpu cannot be started: "
-                                    "No such file or directory (option worker names it)");
+    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: salusd cannot start salus-gpu: "
+                                    "No such file or directory; set the option worker to its path");
     broker_rig_stop(&rig);
 }
 
@@ -262,9 +263,11 @@ Test(broker_worker, a_program_that_exits_at_once_is_started_again_with_pauses) {
     rig.config.worker_timeout = 500000000;
     strcpy(rig.config.worker, "/bin/false");
     broker_rig_start_real(&rig);
-    cr_assert(PATIENCE_UNTIL(/* before its end, nothing is known of the worker */
-                             strcmp(refusal().text,
-                                    "the GPU worker is not running: it ended with status 1") == 0));
+    cr_assert(
+        PATIENCE_UNTIL(/* before its end, nothing is known of the worker */
+                       strcmp(refusal().text,
+                              "the GPU worker is not running: the worker exited with status 1") ==
+                       0));
     broker_rig_stop(&rig);
 }
 
@@ -299,7 +302,8 @@ Test(broker_worker, a_daemon_that_never_had_a_worker_ends) {
     cr_assert(broker_rig_wait(&rig.ended, 1));
     cr_assert_eq(rig.result, -EIO);
     cr_assert_eq(atomic_load(&rig.worker.launches), 2);
-    cr_assert_str_eq(server_trouble(rig.server), "device soft cannot be opened: the fan is stuck");
+    cr_assert_str_eq(server_trouble(rig.server),
+                     "the worker cannot open device soft: the fan is stuck");
     broker_rig_stop(&rig);
 }
 
@@ -309,7 +313,7 @@ Test(broker_worker, one_that_attaches_no_job_is_not_ready) {
     atomic_store(&rig.worker.trial_result, -EINVAL);
     broker_rig_start(&rig);
     cr_assert(broker_rig_wait(&rig.ended, 1));
-    cr_assert_str_eq(server_trouble(rig.server), "no job would be served: no room for it");
+    cr_assert_str_eq(server_trouble(rig.server), "the worker cannot serve jobs: no room for it");
     cr_assert_eq(atomic_load(&rig.worker.trials), 2, "no other windows are tried for that");
     broker_rig_stop(&rig);
 }
@@ -321,8 +325,8 @@ Test(broker_worker, windows_in_which_it_has_something_are_passed_over) {
     cr_assert(broker_rig_wait(&rig.ended, 1));
     cr_assert_eq(atomic_load(&rig.worker.trials), 16);
     cr_assert_str_eq(server_trouble(rig.server),
-                     "no job would be served: 16 address windows were tried, and in each is "
-                     "something of the worker");
+                     "the worker cannot serve jobs: the worker uses addresses in each of the 16 "
+                     "address windows that it tried; set window_base to a free address range");
     broker_rig_stop(&rig);
 }
 
@@ -332,7 +336,7 @@ Test(broker_worker, clients_wait_until_it_was_tried) {
     atomic_store(&rig.worker.trial_silent, 1);
     broker_rig_start(&rig);
     cr_assert(broker_rig_wait(&rig.worker.trials, 1));
-    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: it is being started");
+    expect_refusal(ERR_WORKER_LOST, "the GPU worker is not running: the worker is starting");
     cr_assert_eq(atomic_load(&rig.worker.attached), 0);
     broker_rig_stop(&rig);
 }
@@ -348,7 +352,8 @@ static void attach_and_leave(void) {
 
 /* Waiting clients are refused at once, whatever their timeout, and so are later ones. */
 Test(broker_worker, one_that_does_not_come_back_is_given_up) {
-    const char *why = "the GPU worker was given up: device soft cannot be opened: the fan is stuck";
+    const char *why =
+        "salusd gave up on the GPU worker: the worker cannot open device soft: the fan is stuck";
 
     rig.config.worker_tries = 3;
     rig.config.worker_timeout = 600000000000u;

@@ -162,23 +162,21 @@ Test(config, a_file_is_read) {
 }
 
 Test(config, all_errors_of_a_file_are_listed_with_their_lines) {
-    EXPECT_ERRORS("[broker]\n"
-                  "max_jobs = lots\n"
-                  "max_jobs = 7\n"
-                  "just words\n"
-                  "devise = soft\n"
-                  "[gpu\n"
-                  "[gpu]\n"
-                  "max_jobs = 7\n"
-                  "device = harp\n"
-                  "trailing",
-                  "%s:2: max_jobs: 'lots' is not a whole number\n"
-                  "%s:4: expected 'name = value'\n"
-                  "%s:5: unknown key 'devise'; did you mean 'device'?\n"
-                  "%s:6: section without its ']'\n"
-                  "%s:8: key 'max_jobs' belongs into section [broker], not [gpu]\n"
-                  "%s:9: device: 'harp' is not one of: soft|cuda\n"
-                  "%s:10: expected 'name = value'\n");
+    EXPECT_ERRORS(
+        "[broker]\n"
+        "max_jobs = lots\n"
+        "max_jobs = 7\n"
+        "just words\n"
+        "devise = soft\n"
+        "[gpu\n"
+        "[gpu]\n"
+        "max_jobs = 7\n"
+        "device = harp\n"
+        "trailing",
+        "%s:2: max_jobs: 'lots' is not a whole number\n%s:4: expected 'name = value'\n%s:5: "
+        "unknown key 'devise'; did you mean 'device'?\n%s:6: the section's header lacks its "
+        "']'\n%s:8: key 'max_jobs' belongs in section [broker], not in [gpu]\n%s:9: device: 'harp' "
+        "is not one of: soft|cuda\n%s:10: expected 'name = value'\n");
     cr_assert_eq(config.max_jobs, 7, "what is right is taken all the same");
 }
 
@@ -188,13 +186,13 @@ Test(config, a_line_that_is_too_long_is_one_error_and_no_setting) {
     memset(text, 'x', sizeof(text));
     memcpy(text, "[broker]\nmax_jobs = 9", 21);
     memcpy(text + 600, "\nmax_jobs = 3\n", 14);
-    expect_errors(text, 614, "%s:2: line is longer than 197 bytes or has a NUL byte\n");
+    expect_errors(text, 614, "%s:2: the line is longer than 197 bytes or contains a NUL byte\n");
     cr_assert_eq(config.max_jobs, 3);
 }
 
 Test(config, a_nul_byte_is_an_error) {
     EXPECT_ERRORS("[broker]\nmax_jobs\0 = 9\n",
-                  "%s:2: line is longer than 197 bytes or has a NUL byte\n");
+                  "%s:2: the line is longer than 197 bytes or contains a NUL byte\n");
 }
 
 Test(config, a_missing_file_matters_only_when_it_was_named) {
@@ -308,11 +306,12 @@ Test(config, what_must_hold_between_options_is_checked) {
 
     cr_assert_eq(load(&s, &text), 4);
     cr_assert_str_eq(
-        text, "command line: window_base: must be a multiple of 2MiB\n"
-              "command line: window_alloc_bytes: with window_module_bytes and window_host_bytes it "
-              "is more than 368GiB\n"
-              "command line: window_base: no room above 0x7d0000100000 for max_jobs = 64 windows\n"
-              "command line: run_dir: must have 1 to 98 bytes, so that a socket's path fits\n");
+        text,
+        "command line: window_base: must be a multiple of 2MiB\ncommand line: window_alloc_bytes: "
+        "the windows (window_alloc_bytes + window_module_bytes + window_host_bytes) exceed 368GiB; "
+        "reduce one\ncommand line: window_base: the addresses above 0x7d0000100000 do not suffice "
+        "for max_jobs = 64 windows; lower window_base or max_jobs\ncommand line: run_dir: the path "
+        "must have 1 to 98 bytes, because a socket's path has a limit; choose a shorter one\n");
     free(text);
 }
 
@@ -321,8 +320,8 @@ Test(config, sizes_are_held_to_what_memory_is_given_out_in) {
     static const struct {
         const char *name, *value, *error;
     } wrong[] = {
-        {"device_memory", "1KiB", "no job fits into less than 4MiB"},
-        {"device_memory", "2MiB", "no job fits into less than 4MiB"},
+        {"device_memory", "1KiB", "must be at least 4MiB, or no job fits"},
+        {"device_memory", "2MiB", "must be at least 4MiB, or no job fits"},
         {"device_memory", "5MiB", "must be a multiple of 2MiB"},
         {"window_alloc_bytes", "66MiB", "must be a multiple of 4MiB"},
         {"window_host_bytes", "65MiB", "must be a multiple of 2MiB"},
@@ -358,7 +357,9 @@ Test(config, reload_takes_what_can_change_and_names_the_rest) {
     cr_assert_eq(running.max_jobs, 9);
     cr_assert_eq(running.kernel_timeout, 0);
     cr_assert_str_eq(running.run_dir, "/run/salus");
-    cr_assert_str_eq(text, "run_dir: /run/salus stays until a restart, then /elsewhere\n"
-                           "kernel_timeout: 0 stays until a restart, then 1s\n");
+    cr_assert_str_eq(
+        text,
+        "run_dir: /run/salus stays in effect until salusd restarts; then /elsewhere "
+        "applies\nkernel_timeout: 0 stays in effect until salusd restarts; then 1s applies\n");
     free(text);
 }

@@ -72,7 +72,8 @@ Test(config_check, the_worker_must_be_a_program) {
     set("worker", "/dev/null");
     expect("salus.conf:7: worker: /dev/null: Permission denied\n");
     *config.worker = *config.origin[CONFIG_O_worker] = '\0';
-    expect("worker: salus-gpu is neither beside salusd nor in ../libexec/salus of it\n");
+    expect("worker: salus-gpu is neither in salusd's directory nor in ../libexec/salus from there; "
+           "set worker to its path\n");
 }
 
 Test(config_check, directories_must_be_there_or_can_be_made) {
@@ -111,15 +112,14 @@ Test(config_check, memory_is_the_machines_or_the_groups) {
     set("device_memory", "9GiB");
     expect("");
     set("device_memory", "64TiB");
-    expect(
-        "salus.conf:7: device_memory: 64 TiB is more than this machine has: 9 GiB, of which 1 GiB "
-        "are swap\n");
+    expect("salus.conf:7: device_memory: 64 TiB exceed this machine's memory of 9 GiB, of which 1 "
+           "GiB are swap; set device_memory to less\n");
     machine.group_bytes = 2 * GIB;
     strcpy(machine.group_file, "/sys/fs/cgroup/salus/memory.max");
     set("device_memory", "3GiB");
-    expect("salus.conf:7: device_memory: 3 GiB is more than the 2 GiB that "
-           "/sys/fs/cgroup/salus/memory.max leaves; the kernel would end the worker, and with it "
-           "every job\n");
+    expect(
+        "salus.conf:7: device_memory: 3 GiB exceed the 2 GiB that /sys/fs/cgroup/salus/memory.max "
+        "allows, so the kernel would kill the worker and all jobs; set device_memory to less\n");
     set("device_memory", "2GiB");
     expect("");
 }

@@ -71,24 +71,27 @@ Test(config_gpus, what_is_wrong_is_said_with_its_line) {
     static const struct {
         const char *text, *error;
     } bad[] = {
-        {"[gpu 1]\nsm_count = 3\n", ":2: section [gpu 1]: there are 1 GPUs, from 0 on; see gpus\n"},
+        {"[gpu 1]\nsm_count = 3\n", ":2: section [gpu 1]: salusd has 1 GPUs, numbered from 0; "
+                                    "raise gpus, or remove the section\n"},
         {"[gpu 16]\nsm_count = 3\n", ":2: section [gpu 16]: a GPU's number is from 0 to 15\n"},
         {"[gpu one]\nsm_count = 3\n", ":2: section [gpu one]: a GPU's number is from 0 to 15\n"},
         {"[gpu -1]\nsm_count = 3\n", ":2: section [gpu -1]: a GPU's number is from 0 to 15\n"},
         {"[gpu ]\nsm_count = 3\n", ":2: section [gpu ]: a GPU's number is from 0 to 15\n"},
-        {"[gpu 0]\ngpus = 2\n",
-         ":2: key 'gpus' is none of section [gpu] or [schedule] that [gpu 0] may have\n"},
-        {"[gpu 0]\nrun_dir = /tmp\n",
-         ":2: key 'run_dir' is none of section [gpu] or [schedule] that [gpu 0] may have\n"},
-        {"[gpu 0]\nfoo = 1\n",
-         ":2: key 'foo' is none of section [gpu] or [schedule] that [gpu 0] may have\n"},
+        {"[gpu 0]\ngpus = 2\n", ":2: key 'gpus' cannot be set in [gpu 0]; a GPU's section takes "
+                                "keys of [gpu] and [schedule]\n"},
+        {"[gpu 0]\nrun_dir = /tmp\n", ":2: key 'run_dir' cannot be set in [gpu 0]; a GPU's section "
+                                      "takes keys of [gpu] and [schedule]\n"},
+        {"[gpu 0]\nfoo = 1\n", ":2: key 'foo' cannot be set in [gpu 0]; a GPU's section takes keys "
+                               "of [gpu] and [schedule]\n"},
         {"[gpu 0]\nsm_count = 1025\n", ":2: sm_count: 1025 is out of range: 0 to 1024\n"},
         {"[gpu 0]\nlane_policy = best\n", ":2: lane_policy: 'best' is not one of: "},
-        {"[gpu 0]\ndevice_memory = 3MiB\n", ":2: device_memory: no job fits into less than 4MiB\n"},
+        {"[gpu 0]\ndevice_memory = 3MiB\n",
+         ":2: device_memory: must be at least 4MiB, or no job fits\n"},
         {"[gpu]\ndevice = cuda\ndeterministic = yes\n",
-         ": deterministic: needs the software GPU, and GPU 0 is of the driver: set device = "
-         "soft, "},
-        {"[gpu]\ndevice = cuda\n[gpu 0]\ndeterministic = yes\n", ": deterministic: needs "},
+         ": deterministic: only the software GPU can be deterministic, and GPU 0 uses the driver; "
+         "set device = soft, "},
+        {"[gpu]\ndevice = cuda\n[gpu 0]\ndeterministic = yes\n",
+         ": deterministic: only the software GPU "},
         {"[gpu]\ngpus = 0\n", ":2: gpus: 0 is out of range: 1 to 16\n"},
         {"[gpu]\ngpus = 17\n", ":2: gpus: 17 is out of range: 1 to 16\n"},
     };
@@ -107,15 +110,19 @@ Test(config_gpus, each_is_another_device) {
         {"device_id = GPU-8932f937-d72c\n", NULL},
         {"device = cuda\n[gpu 0]\ndevice_id = 1\n[gpu 1]\ndevice_id = 0\n", NULL},
         {"device = cuda\n[gpu 0]\ndevice_id = 1\n",
-         "device_id: GPUs 0 and 1 are both the driver's 1\n"},
+         "device_id: GPUs 0 and 1 both use device 1 of the driver; "
+         "set another device_id for one\n"},
         {"device = cuda\n[gpu 1]\ndevice_id = 0\n",
-         ": device_id: GPUs 0 and 1 are both the driver's 0\n"},
+         ": device_id: GPUs 0 and 1 both use device 0 of the driver; "
+         "set another device_id for one\n"},
         {"device = cuda\ndevice_id = GPU-8932f937\n",
-         ":4: device_id: GPUs 0 and 1 are both the driver's GPU-8932f937\n"},
+         ":4: device_id: GPUs 0 and 1 both use device GPU-8932f937 of the driver; "
+         "set another device_id for one\n"},
         {"device = cuda\n[gpu 0]\ndevice_id = GPU-AB\n[gpu 1]\ndevice_id = GPU-ab\n",
-         "both the driver's GPU-ab\n"},
+         "both use device GPU-ab of the driver; "},
         {"device = cuda\n[gpu 0]\ndevice_id = GPU-xy\n",
-         ":5: device_id: 'GPU-xy' is not an index, or how a UUID begins, such as GPU-8932f937\n"},
+         ":5: device_id: 'GPU-xy' is not an index, or the beginning of a UUID, such as "
+         "GPU-8932f937\n"},
         {"device_id = -1\n", ":3: device_id: '-1' is not an index"},
         {"device_id = /dev/nvidia0\n", ":3: device_id: '/dev/nvidia0' is not an index"},
         {"device_id = 1234567890\n", ":3: device_id: '1234567890' is not an index"},
@@ -146,7 +153,8 @@ Test(config_gpus, so_many_values_and_no_more) {
             n += (size_t)sprintf(text + n, "[gpu %d]\n%s = %s\n", gpu, names[i], values[i]);
     cr_expect_eq(load(&config, text), 16 * 9 - CONFIG_GPU_RULES_MAX, "%s", errors);
     cr_expect_eq(config.gpu_rule_count, CONFIG_GPU_RULES_MAX);
-    cr_expect_not_null(strstr(errors, "the sections of GPUs have 128 values already"));
+    cr_expect_not_null(
+        strstr(errors, "the sections of all GPUs together set more than 128 values"));
 }
 
 Test(config_gpus, they_are_printed_as_they_are_read) {
@@ -183,8 +191,8 @@ Test(config_gpus, a_reload_takes_what_can_change_and_names_the_rest) {
                  "%s", errors);
     cr_expect_eq(config_reload(&config, &fresh, out), 2);
     fclose(out);
-    cr_expect_str_eq(notes, "[gpu 1] sm_count = 4: counts after a restart\n"
-                            "[gpu 1] sm_count = 3: counts no more after a restart\n");
+    cr_expect_str_eq(notes, "[gpu 1] sm_count = 4: applies after a restart\n"
+                            "[gpu 1] sm_count = 3: no longer applies after a restart\n");
     config_gpus_apply(&config, 1, &own);
     cr_expect_eq(own.sm_count, 3);
     cr_expect_str_eq(own.lane_policy, "srtf");
@@ -207,6 +215,6 @@ Test(config_gpus, software_gpus_must_fit_into_the_machine_together) {
     config.gpu_rule_count = 0;
     cr_expect_eq(config_check_machine(&config, &m, out), 1);
     fclose(out);
-    cr_expect_not_null(strstr(text, "20 GiB is more than this machine has"), "%s", text);
+    cr_expect_not_null(strstr(text, "20 GiB exceed this machine's memory"), "%s", text);
     free(text);
 }

@@ -259,7 +259,7 @@ Test(gpus_rig, there_is_no_third) {
     struct wire_offer o = refusal_of(&h, sizeof(h));
 
     cr_expect_eq(o.result, -ENODEV);
-    cr_expect_str_eq(o.text, "there is no GPU 2: this salusd has GPUs 0 to 1");
+    cr_expect_str_eq(o.text, "salusd has no GPU 2, only GPUs 0 to 1");
     h = hello_for(UINT32_MAX);
     cr_expect_eq(refusal_of(&h, sizeof(h)).result, -ENODEV);
 }
@@ -325,7 +325,8 @@ Test(gpus_rig, device_memory_of_a_user_is_of_each_gpu) {
                      i);
     o = refusal_of(&h, sizeof(h));
     cr_expect_eq(o.result, ERR_NO_MEMORY);
-    cr_expect_not_null(strstr(o.text, "have 80 MiB on GPU 0, and 80 MiB more"), "%s", o.text);
+    cr_expect_not_null(strstr(o.text, "have 80 MiB on GPU 0, and this job asks for 80 MiB more"),
+                       "%s", o.text);
     h.gpu = 2;
     cr_expect_not_null(strstr(refusal_of(&h, sizeof(h)).text, "on GPU 1"));
     h.job.persistent_bytes = 20 * MIB;

@@ -225,7 +225,7 @@ Test(kernel_store, what_a_worker_says_is_checked) {
     kernel_store_device(&k, "GPU", 8);
     p.class = 9;
     cr_assert_eq(kernel_store_learn(&k, &p, why), -EINVAL);
-    cr_assert_str_eq(why, "no such class or source");
+    cr_assert_str_eq(why, "the class or the source is unknown");
     p = profile_of(1, 0);
     p.durations.count = 0;
     cr_assert_eq(kernel_store_learn(&k, &p, why), 0);
@@ -256,7 +256,7 @@ static int import(uint32_t uid) {
 Test(kernel_store, tables_and_what_was_exported_are_taken_over) {
     parse("salus-kernels 1 0 1\ndevice sms=0 name=?\n" HINT);
     cr_assert_eq(import(KERNEL_SET_ANYBODY), -ENODEV);
-    cr_assert_str_eq(why, "no worker has said which device this is");
+    cr_assert_str_eq(why, "the device is not known yet, because no worker has started");
     kernel_store_device(&k, "GPU", 8);
     parse("salus-kernels 1 0 1\ndevice sms=0 name=?\n" HINT);
     cr_assert_eq(import(1000), 0);
@@ -274,10 +274,11 @@ Test(kernel_store, what_may_not_be_imported) {
     kernel_store_device(&k, "GPU", 8);
     parse("salus-kernels 1 1 0\ndevice sms=16 name=GPU\n" KERNEL("1", "1000"));
     cr_assert_eq(import(KERNEL_SET_ANYBODY), -EXDEV);
-    cr_assert_str_eq(why, "it is of 'GPU' with 16 SMs, and this is 'GPU' with 8");
+    cr_assert_str_eq(
+        why, "the profiles were measured on 'GPU' with 16 SMs, and this GPU is 'GPU' with 8");
     parse("salus-kernels 1 1 1\ndevice sms=8 name=GPU\n" HINT KERNEL("1", "1000"));
     cr_assert_eq(import(1001), -EPERM);
-    cr_assert_str_eq(why, "it has profiles of user 1000");
+    cr_assert_str_eq(why, "the file contains profiles of user 1000");
     cr_assert_eq(k.set.count + k.set.hint_count, 0);
     parse("salus-kernels 1 1 0\ndevice sms=8 name=GPU\n" KERNEL("1", "1000"));
     cr_assert_eq(import(KERNEL_SET_ANYBODY), 0);
@@ -294,8 +295,8 @@ Test(kernel_store, more_hints_than_there_is_room_for) {
     }
     parse("salus-kernels 1 1 1\ndevice sms=8 name=GPU\n" HINT KERNEL("1", "0"));
     cr_assert_eq(import(KERNEL_SET_ANYBODY), -EINVAL);
-    cr_assert_str_eq(why, "its 1 hints and the 4096 that are there are more than 4096; forget some "
-                          "first");
+    cr_assert_str_eq(why, "1 new hints and 4096 present ones exceed the limit of 4096; run "
+                          "'salusctl profile forget' first");
     cr_assert_eq(k.set.count, 0);
 }
 

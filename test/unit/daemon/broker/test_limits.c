@@ -121,20 +121,21 @@ Test(limits, what_is_wrong_is_said_with_its_line) {
         const char *text, *why;
     } cases[] = {
         {"[user nobody-at-all]\nuser_jobs = 1\n",
-         ":2: section [user nobody-at-all]: no such user; its number will do as well\n"},
-        {"[group 1e3]\nuser_jobs = 1\n",
-         ":2: section [group 1e3]: no such group; its number will do as well\n"},
-        {"[user 4294967295]\nuser_jobs = 1\n",
-         ":2: section [user 4294967295]: no such user; its number will do as well\n"},
-        {"[user ]\nuser_jobs = 1\n",
-         ":2: section [user ]: no such user; its number will do as well\n"},
-        {"[user root]\nmax_jobs = 1\n",
-         ":2: key 'max_jobs' is none of section [users], which [user root] may have\n"},
+         ":2: section [user nobody-at-all]: this machine has no such user; correct the name, or "
+         "give the number\n"},
+        {"[group 1e3]\nuser_jobs = 1\n", ":2: section [group 1e3]: this machine has no such group; "
+                                         "correct the name, or give the number\n"},
+        {"[user 4294967295]\nuser_jobs = 1\n", ":2: section [user 4294967295]: this machine has no "
+                                               "such user; correct the name, or give the number\n"},
+        {"[user ]\nuser_jobs = 1\n", ":2: section [user ]: this machine has no such user; correct "
+                                     "the name, or give the number\n"},
+        {"[user root]\nmax_jobs = 1\n", ":2: key 'max_jobs' cannot be set in [user root]; the "
+                                        "sections of users and groups take keys of [users]\n"},
         {"[user root]\nuser_jobs = 257\n", ":2: user_jobs: 257 is out of range: 0 to 256\n"},
         {"[user root]\nmax_weight = heavy\n", ":2: max_weight: 'heavy' is not a whole number\n"},
         {"[users]\nuser_job = 1\n", ":2: unknown key 'user_job'; did you mean 'user_jobs'?\n"},
         {"[user a-name-that-is-so-long-that-inih-itself-would-cut-it]\n",
-         ":1: section's name is longer than 49 bytes\n"},
+         ":1: the section's name is longer than 49 bytes\n"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -151,8 +152,8 @@ Test(limits, there_are_only_so_many_sections) {
     for (int i = 0; i <= CONFIG_RULES_MAX; i++)
         n += (size_t)sprintf(text + n, "[user %d]\nuser_jobs = 1\n", 1000 + i);
     cr_assert_eq(read_text(text), 1);
-    cr_assert_str_eq(strchr(errors, ':'),
-                     ":258: section [user 1128]: there are 128 of users and groups already\n");
+    cr_assert_str_eq(strchr(errors, ':'), ":258: section [user 1128]: the configuration has more "
+                                          "than 128 sections of users and groups; remove one\n");
 }
 
 Test(limits, what_is_printed_can_be_read_back) {

@@ -51,7 +51,8 @@ Test(listen, a_file_that_is_no_socket_is_not_replaced) {
     make_file("job.sock", "dear to me");
     cr_assert_eq(listen_open(path, 0666, why, sizeof(why)), -EEXIST);
     snprintf(expected, sizeof(expected),
-             "%s: is there and is no socket; move it away, or name another directory (--run-dir)",
+             "%s: the file exists and is not a socket; move it away, or name another directory "
+             "(--run-dir)",
              path);
     cr_expect_str_eq(why, expected);
     fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -81,7 +82,8 @@ Test(listen, a_directory_that_others_can_write_to_is_refused) {
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         cr_assert_eq(chmod(dir, modes[i]), 0);
         cr_expect_eq(listen_lock(dir, why, sizeof(why)), -EPERM, "mode %04o", modes[i]);
-        cr_expect(strstr(why, "others can write there") && strstr(why, "run 'chmod go-w /tmp/"),
+        cr_expect(strstr(why, "other users can write to this directory") &&
+                      strstr(why, "run 'chmod go-w /tmp/"),
                   "%s", why);
     }
     cr_assert_eq(chmod(dir, 0755), 0);

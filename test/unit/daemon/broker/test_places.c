@@ -117,7 +117,7 @@ Test(places, beyond_max_jobs_a_job_waits_and_is_shown_with_its_reason_and_place)
         const struct ctl_job *j = &asker.items[i].job;
         cr_expect_str_eq(j->state, "waiting");
         cr_expect_eq(j->position, i);
-        cr_expect_str_eq(j->why, "waits for a place: 1 jobs are attached (max_jobs = 1)");
+        cr_expect_str_eq(j->why, "waits for admission: 1 jobs are attached (max_jobs = 1)");
         cr_expect_eq(j->pid, getpid());
     }
     uint64_t second = asker.items[1].job.id;
@@ -153,8 +153,8 @@ Test(places, a_wait_for_a_place_ends_at_the_timeout) {
     start();
     int a = attach(1);
     expect_refused(say_hello(2), -EBUSY,
-                   "it waited for a place longer than its timeout: 1 jobs are attached "
-                   "(max_jobs = 1)");
+                   "the job waited longer than its admit_timeout: 1 jobs are attached (max_jobs = "
+                   "1); end some, or raise max_jobs in salus.conf(5)");
     close(a);
     end();
 }
@@ -165,8 +165,8 @@ Test(places, a_process_whose_run_has_begun_does_not_wait) {
     start();
     int a = attach(7), b = attach(8);
     expect_refused(say_hello(7), -EBUSY,
-                   "it waits for a place: 2 jobs are attached (max_jobs = 2), and other processes "
-                   "of its run, which may wait for it, have begun; start fewer of them");
+                   "the process waits for admission: 2 jobs are attached (max_jobs = 2), while "
+                   "started processes of its run may wait for it; start fewer processes");
     close(a);
     close(b);
     end();
@@ -181,8 +181,8 @@ Test(places, of_a_run_that_waits_those_without_a_place_are_refused_when_one_begi
     close(a);
     hear_offer(b);
     expect_refused(c, -EBUSY,
-                   "it waits for a place: 1 jobs are attached (max_jobs = 1), and other processes "
-                   "of its run, which may wait for it, have begun; start fewer of them");
+                   "the process waits for admission: 1 jobs are attached (max_jobs = 1), while "
+                   "started processes of its run may wait for it; start fewer processes");
     close(b);
     end();
 }
@@ -202,7 +202,7 @@ Test(places, clients_that_do_not_answer_hold_a_part_of_the_places) {
     cr_assert(PATIENCE_UNTIL(are_jobs(3)));
     const struct ctl_job *last = &asker.items[2].job;
     cr_expect_str_eq(last->state, "waiting");
-    cr_expect_neq(strstr(last->why, "waits for a place: 2 jobs of user"), NULL, "%s", last->why);
+    cr_expect_neq(strstr(last->why, "waits for admission: 2 jobs of user"), NULL, "%s", last->why);
     accept_windows(silent[0]);
     hear_offer_and_use(silent[2]);
     for (int i = 0; i < 3; i++)

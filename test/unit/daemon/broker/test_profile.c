@@ -98,7 +98,7 @@ Test(profile, its_text_has_these_bytes) {
     } while (0)
 
 Test(profile, text_that_is_wrong_is_refused_whole) {
-    static const char title[] = "it does not begin with 'salus-profiles VERSION COUNT'";
+    static const char title[] = "the file does not begin with 'salus-profiles VERSION COUNT'";
 
     EXPECT_WRONG("", title);
     EXPECT_WRONG("salus-profiles 1 0", title);
@@ -106,20 +106,21 @@ Test(profile, text_that_is_wrong_is_refused_whole) {
     EXPECT_WRONG("salus-profiles 1 0 \n", title);
     EXPECT_WRONG("salus-profiles one 0\n", title);
     EXPECT_WRONG("SALUS-profiles 1 0\n", title);
-    EXPECT_WRONG("salus-profiles 2 0\n", "version 2, not 1");
-    EXPECT_WRONG("salus-profiles 1 4097\n", "4097 entries, more than 4096");
-    EXPECT_WRONG("salus-profiles 1 1\n", "line 2 is not 8 numbers");
-    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7 8", "line 2 is not 8 numbers");
-    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7\n", "line 2 is not 8 numbers");
-    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7 8 9\n", "line 2 is not 8 numbers");
-    EXPECT_WRONG("salus-profiles 1 1\n1 2 -3 4 5 6 7 8\n", "line 2 is not 8 numbers");
+    EXPECT_WRONG("salus-profiles 2 0\n", "the file has version 2 instead of 1");
+    EXPECT_WRONG("salus-profiles 1 4097\n", "the file has 4097 entries, more than 4096");
+    EXPECT_WRONG("salus-profiles 1 1\n", "line 2 does not consist of 8 numbers");
+    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7 8", "line 2 does not consist of 8 numbers");
+    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7\n", "line 2 does not consist of 8 numbers");
+    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7 8 9\n", "line 2 does not consist of 8 numbers");
+    EXPECT_WRONG("salus-profiles 1 1\n1 2 -3 4 5 6 7 8\n", "line 2 does not consist of 8 numbers");
     EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7 18446744073709551616\n",
-                 "line 2 is not 8 numbers");
-    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4\0 5 6 7 8\n", "line 2 is not 8 numbers");
-    EXPECT_WRONG("salus-profiles 1 1\n1 0 3 4 5 6 7 8\n", "line 2 has no key of its own");
+                 "line 2 does not consist of 8 numbers");
+    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4\0 5 6 7 8\n", "line 2 does not consist of 8 numbers");
+    EXPECT_WRONG("salus-profiles 1 1\n1 0 3 4 5 6 7 8\n",
+                 "the key of line 2 is 0 or repeats another line");
     EXPECT_WRONG("salus-profiles 1 2\n1 2 3 4 5 6 7 8\n1 2 3 4 5 6 7 8\n",
-                 "line 3 has no key of its own");
-    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7 8\n\n", "more follows after line 2");
+                 "the key of line 3 is 0 or repeats another line");
+    EXPECT_WRONG("salus-profiles 1 1\n1 2 3 4 5 6 7 8\n\n", "the file continues after line 2");
 }
 
 Test(profile, every_cut_of_a_good_text_is_refused) {

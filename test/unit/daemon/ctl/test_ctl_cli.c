@@ -53,15 +53,16 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     CTL("frobnicate");
     EXPECT(2, "", "salusctl: unknown verb 'frobnicate'; see 'salusctl --help'\n");
     CTL("job", "burn");
-    EXPECT(2, "",
-           "salusctl: unknown verb 'job burn'; there are job list, job show, job set, job pause, "
-           "job resume, job kill, job wait\n");
+    EXPECT(
+        2, "",
+        "salusctl: unknown verb 'job burn'; the verbs are job list, job show, job set, job pause, "
+        "job resume, job kill, job wait\n");
     CTL("gpu");
-    EXPECT(2, "", "salusctl: unknown verb 'gpu'; there are gpu list, gpu show, gpu retry\n");
+    EXPECT(2, "", "salusctl: unknown verb 'gpu'; the verbs are gpu list, gpu show, gpu retry\n");
     CTL("jo");
     EXPECT(2, "", "salusctl: unknown verb 'jo'; see 'salusctl --help'\n");
     CTL("policy", "set", "lane=srtf");
-    EXPECT(2, "", "salusctl: 'lane' is an option, no key: --lane srtf\n");
+    EXPECT(2, "", "salusctl: 'lane' is an option and not a key: write --lane srtf\n");
     CTL("--jsn", "status");
     EXPECT(2, "", "salusctl: unknown option --jsn; see 'salusctl --help'\n");
     CTL("--json");
@@ -76,9 +77,12 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     EXPECT(2, "", "salusctl: unknown option -1x; see 'salusctl --help'\n");
     CTL("--timeout", "never", "status");
     EXPECT(2, "",
-           "salusctl: --timeout: 'never' is not a number of seconds from 0.001 to 1000000\n");
+           "salusctl: --timeout: 'never' is not a number of seconds from 0.001 to 1000000, such as "
+           "2.5\n");
     CTL("--timeout=0", "status");
-    EXPECT(2, "", "salusctl: --timeout: '0' is not a number of seconds from 0.001 to 1000000\n");
+    EXPECT(
+        2, "",
+        "salusctl: --timeout: '0' is not a number of seconds from 0.001 to 1000000, such as 2.5\n");
     CTL("status", "--run-dir");
     EXPECT(2, "", "salusctl: --run-dir needs a value\n");
     CTL("run");
@@ -94,13 +98,15 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     CTL("job", "set", "3");
     EXPECT(2, "", "salusctl: usage: salusctl job set JOB KEY=VALUE...\n");
     CTL("job", "set", "3", "weight");
-    EXPECT(2, "", "salusctl: 'weight' is not KEY=VALUE\n");
+    EXPECT(2, "", "salusctl: 'weight' is not of the form KEY=VALUE\n");
     CTL("job", "set", "3", "wieght=1");
     EXPECT(2, "",
-           "salusctl: unknown key 'wieght'; there are weight, priority, iterations, duration, "
+           "salusctl: unknown key 'wieght'; the keys are weight, priority, iterations, duration, "
            "request, slo, slo_of\n");
     CTL("job", "set", "3", "duration=5");
-    EXPECT(2, "", "salusctl: duration: '5' is not a time such as 30s\n");
+    EXPECT(
+        2, "",
+        "salusctl: duration: '5' is not a time; give a number and a unit, such as 30s or 5min\n");
     CTL("policy", "set", "dur_threshold=2.55%");
     EXPECT(2, "", "salusctl: dur_threshold: '2.55%' is not a percentage such as 2.5%\n");
     CTL("policy", "set", "dur_threshold=25");
@@ -110,19 +116,24 @@ Test(ctl_cli, wrong_usage_is_exit_2_and_says_what_is_wrong) {
     CTL("policy", "set", "--lane");
     EXPECT(2, "", "salusctl: --lane needs a value\n");
     CTL("policy", "set", "--dry-run=yes");
-    EXPECT(2, "", "salusctl: --dry-run takes no value\n");
+    EXPECT(2, "", "salusctl: --dry-run takes no value: write it without '='\n");
     CTL("policy", "show", "--dry-run");
     EXPECT(2, "", "salusctl: unknown option --dry-run; see 'salusctl --help'\n");
     CTL("--lane", "policy", "set");
     EXPECT(2, "", "salusctl: unknown option --lane; see 'salusctl --help'\n");
     CTL("job", "kill", "--signal", "HUGH", "3");
-    EXPECT(2, "", "salusctl: --signal: 'HUGH' is no signal\n");
+    EXPECT(2, "",
+           "salusctl: --signal: 'HUGH' is not a signal; give a name or a number, such as TERM or "
+           "15\n");
     CTL("top", "-n", "0");
     EXPECT(2, "", "salusctl: -n: '0' is not a number from 1\n");
     CTL("record", "--for", "soon", "x");
-    EXPECT(2, "", "salusctl: --for: 'soon' is not a time such as 30s\n");
+    EXPECT(
+        2, "",
+        "salusctl: --for: 'soon' is not a time; give a number and a unit, such as 30s or 5min\n");
     CTL("record", "--for", "1", "x");
-    EXPECT(2, "", "salusctl: --for: '1' is not a time such as 30s\n");
+    EXPECT(2, "",
+           "salusctl: --for: '1' is not a time; give a number and a unit, such as 30s or 5min\n");
     CTL("run", "--nmae", "x", "true");
     EXPECT(2, "", "salusctl: run: unknown option --nmae; options of the command come after '--'\n");
 }
@@ -276,12 +287,13 @@ Test(ctl_cli, advice_goes_by_whose_daemon_it_is) {
     advice_start(&c, advice);
     cr_expect_str_eq(advice,
                      "start it with 'salusd --run-dir /tmp/mine', or use 'salusctl run --private'");
-    cr_expect_str_eq(advice_log(&c), "see the log of that salusd");
+    cr_expect_str_eq(advice_log(&c), "see the messages of the salusd started with this --run-dir");
 }
 
 Test(ctl_cli, version_needs_no_daemon) {
     CTL("--run-dir", "/nonexistent", "--version");
-    EXPECT(0, "salusctl 0.1.0 (control protocol 1)\nsalusd not running at /nonexistent/ctl.sock\n",
+    EXPECT(0,
+           "salusctl 0.1.0 (control protocol 1)\nsalusd is not running at /nonexistent/ctl.sock\n",
            "");
     CTL("--run-dir=/nonexistent", "version", "--json");
     cJSON *root = cJSON_Parse(clirun_out);
@@ -302,8 +314,8 @@ Test(ctl_cli, version_says_what_it_could_not_ask) {
     snprintf(why, sizeof(why), "%s/ctl.sock", fake_dir);
     chmod(why, 0);
     snprintf(why, sizeof(why),
-             "salusctl: %s/ctl.sock: permission denied; members of its group may use it, see 'ls "
-             "-l %s/ctl.sock'\n",
+             "salusctl: %s/ctl.sock: permission denied; only members of the group that owns it may "
+             "use it: see 'ls -l %s/ctl.sock'\n",
              fake_dir, fake_dir);
     if (geteuid() == 0) {
         chmod(fake_dir, 0755);
@@ -311,11 +323,12 @@ Test(ctl_cli, version_says_what_it_could_not_ask) {
     }
     CTL("version");
     if (getuid() == 0) seteuid(0);
-    EXPECT(0, "salusctl 0.1.0 (control protocol 1)\nsalusd not known\n", why);
+    EXPECT(0, "salusctl 0.1.0 (control protocol 1)\nsalusd's version is unknown\n", why);
     fake_daemon("\xdd\xff\xff\xff\xff", 5);
     CTL("version");
     cr_assert_eq(clirun_status, 7);
-    cr_assert_str_eq(clirun_out, "salusctl 0.1.0 (control protocol 1)\nsalusd not known\n");
+    cr_assert_str_eq(clirun_out,
+                     "salusctl 0.1.0 (control protocol 1)\nsalusd's version is unknown\n");
 }
 
 static void remove_files(void) {
@@ -362,7 +375,8 @@ static void expect_ending(int want, const char *ending) {
 Test(ctl_cli, a_daemon_that_does_not_answer_is_exit_124) {
     fake_daemon(NULL, 0);
     CTL("--timeout", "0.2", "status");
-    expect_ending(124, "/ctl.sock did not answer within 0.2 s; see the log of that salusd\n");
+    expect_ending(124, "/ctl.sock did not answer within 0.2 s; see the messages of the salusd "
+                       "started with this --run-dir\n");
 }
 
 /* A busy machine may cause that. The job's environment depends on the answer. */
@@ -420,7 +434,8 @@ Test(ctl_cli, who_may_only_run_jobs_learns_of_the_device_too) {
 Test(ctl_cli, a_daemon_that_hangs_up_is_exit_1) {
     fake_daemon("", 0);
     CTL("status");
-    expect_ending(1, "/ctl.sock: Connection reset by peer; see the log of that salusd\n");
+    expect_ending(1, "/ctl.sock: Connection reset by peer; see the messages of the salusd started "
+                     "with this --run-dir\n");
 }
 
 Test(ctl_cli, a_reply_that_asks_for_64_gib_is_exit_7) {
@@ -525,9 +540,9 @@ Test(ctl_cli_daemon, no_jobs_are_an_empty_list) {
 
 Test(ctl_cli_daemon, what_is_not_there_is_exit_4) {
     CTL("job", "show", "12345");
-    EXPECT(4, "", "salusctl: job 12345: no such job; see 'salusctl job list'\n");
+    EXPECT(4, "", "salusctl: salusd has no job 12345; see 'salusctl job list'\n");
     CTL("gpu", "show", "1");
-    EXPECT(4, "", "salusctl: gpu 1: no such GPU; see 'salusctl gpu list'\n");
+    EXPECT(4, "", "salusctl: salusd has no GPU 1; see 'salusctl gpu list'\n");
 }
 
 Test(ctl_cli_daemon, the_gpu_is_shown) {
@@ -553,13 +568,14 @@ Test(ctl_cli_daemon, a_worker_in_trouble_is_said) {
 
     atomic_store(&rig.worker.ready_result, -EIO);
     broker_rig_kill_worker(&rig);
-    cr_assert(PATIENCE_UNTIL(strstr(status_text("trouble"), "device soft cannot be opened")));
+    cr_assert(PATIENCE_UNTIL(strstr(status_text("trouble"), "the worker cannot open device soft")));
     s = clirun_json("status");
     cr_assert_str_eq(clirun_text(s, "state"), "degraded");
     cr_assert_eq(clirun_status, 8);
-    cr_assert_str_eq(clirun_err, "salusctl: no job would be served now: device soft cannot be "
+    cr_assert_str_eq(clirun_err, "salusctl: no GPU can serve a job now: device soft cannot be "
                                  "opened: the fan is stuck\n");
-    cr_assert_str_eq(clirun_text(s, "trouble"), "device soft cannot be opened: the fan is stuck");
+    cr_assert_str_eq(clirun_text(s, "trouble"),
+                     "the worker cannot open device soft: the fan is stuck");
     cr_assert_geq(clirun_number(s, "worker_restarts"), 1);
 }
 
@@ -578,7 +594,7 @@ Test(ctl_cli_daemon, a_worker_that_was_given_up_is_started_when_told) {
     CTL("gpu", "show", "0", "--json");
     cr_assert_str_eq(clirun_text(clirun_json("gpu"), "state"), "failed");
     CTL("gpu", "retry", "1");
-    EXPECT(4, "", "salusctl: gpu 1: no such GPU; see 'salusctl gpu list'\n");
+    EXPECT(4, "", "salusctl: salusd has no GPU 1; see 'salusctl gpu list'\n");
     atomic_store(&rig.worker.ready_result, 0);
     CTL("gpu", "retry", "0");
     EXPECT(0, "gpu 0 is being started\n", "");
@@ -757,15 +773,15 @@ static void unset_framework_variables(void) {
 }
 
 #define FOR_FRAMEWORKS                                                      \
-    ", so that frameworks can be served; see salusctl(1), --no-frameworks " \
-    "sets nothing; this is said once\n"
+    ", which frameworks need on the software GPU; see salusctl(1), or use " \
+    "--no-frameworks to set none. This message appears once.\n"
 
 #define RUN_ALOUD(...) \
     clirun_in_child((const char *const[]){"run", __VA_ARGS__, NULL}, &clirun_status)
 
 Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
     static const char said[] =
-        "salusctl: set TORCHINDUCTOR_SHAPE_PADDING, TF_FORCE_GPU_ALLOW_GROWTH, "
+        "salusctl: run sets TORCHINDUCTOR_SHAPE_PADDING, TF_FORCE_GPU_ALLOW_GROWTH, "
         "CUPY_COMPILE_WITH_PTX, CUPY_ACCELERATORS" FOR_FRAMEWORKS;
 
     make_library();
@@ -785,7 +801,7 @@ Test(ctl_cli_daemon, run_says_once_what_it_sets_for_frameworks) {
     cr_assert_str_eq(RUN_ALOUD("true"), said);
     cr_assert_str_eq(RUN_ALOUD("true"), "");
     cr_assert_str_eq(RUN_ALOUD("--allocator", "async", "true"),
-                     "salusctl: set TORCHINDUCTOR_SHAPE_PADDING, TF_GPU_ALLOCATOR, "
+                     "salusctl: run sets TORCHINDUCTOR_SHAPE_PADDING, TF_GPU_ALLOCATOR, "
                      "TF_FORCE_GPU_ALLOW_GROWTH, CUPY_COMPILE_WITH_PTX, "
                      "CUPY_ACCELERATORS" FOR_FRAMEWORKS);
     cr_assert_str_eq(RUN_ALOUD("true"), said, "it changed");
@@ -812,7 +828,8 @@ Test(ctl_cli_daemon, run_has_frameworks_make_what_the_software_gpu_runs) {
     cr_assert_str_eq(settings("--no-frameworks"), "unset unset unset unset\n");
     setenv("CUPY_ACCELERATORS", "cub", 1);
     cr_assert_str_eq(settings("--"), "1 cub unset unset\n");
-    cr_assert_not_null(strstr(settings("--allocator=best"), "--allocator must be own or async"));
+    cr_assert_not_null(
+        strstr(settings("--allocator=best"), "--allocator: 'best' is not own or async"));
 }
 
 Test(ctl_cli, run_leaves_code_generators_alone_on_another_device) {
@@ -873,8 +890,8 @@ Test(ctl_cli_daemon, run_ends_with_6_when_its_job_was_refused) {
 
     make_library();
     cr_assert_str_eq(RUN("sh", "-c", with_a_job),
-                     "salusctl: the job was refused: 0 B persistent + 20 GiB ephemeral asked, the "
-                     "device has 1 GiB\n");
+                     "salusctl: the job was refused: 0 B of persistent + 20 GiB of ephemeral "
+                     "memory exceed the device's 1 GiB; ask for less\n");
     cr_assert_eq(clirun_status, 6);
     waitpid(job, NULL, 0);
     job = job_of_the_command(1);
@@ -899,6 +916,6 @@ Test(ctl_cli_daemon, run_passes_the_status_on) {
 Test(ctl_cli_daemon, run_without_our_library_says_where_it_looked) {
     setenv("SALUS_LIB_DIR", "/nonexistent", 1);
     cr_assert_str_eq(RUN("true"), "salusctl: no libcuda.so.1 of Salus in /nonexistent; build it "
-                                  "with 'make', or name its directory in SALUS_LIB_DIR\n");
+                                  "with 'make', or set SALUS_LIB_DIR to its directory\n");
     cr_assert_eq(clirun_status, 1);
 }

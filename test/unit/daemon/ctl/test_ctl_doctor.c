@@ -114,12 +114,12 @@ Test(ctl_doctor, an_error_is_exit_1_and_json_has_it) {
         seen = true;
         cr_assert_str_eq(clirun_text(l, "what"), "daemon");
         cr_assert_str_eq(clirun_text(l, "text"),
-                         "no salusd answers in /nonexistent, which was configured");
+                         "salusd is configured to serve in /nonexistent and does not answer there");
         cr_assert_str_not_empty(clirun_text(l, "do"));
     }
     cr_assert(seen);
     CTL("doctor", "--plain");
-    cr_assert_not_null(strstr(clirun_out, "error\tdaemon\tno salusd answers"), "%s", clirun_out);
+    cr_assert_not_null(strstr(clirun_out, "error\tdaemon\tsalusd is configured"), "%s", clirun_out);
 }
 
 Test(ctl_doctor, wrong_usage_is_exit_2) {
@@ -136,8 +136,8 @@ Test(ctl_doctor_daemon, a_worker_that_is_not_ready_is_said) {
     broker_rig_kill_worker(&rig);
     cr_assert(PATIENCE_UNTIL(
         (found = (struct findings){0}, checks_daemon(&c, &found),
-         line("worker", "no job would be served") && line("device", "GPU 0 has no worker"))));
-    cr_assert_neq(line("worker", "no job would be served")->level, FINDINGS_OK);
+         line("worker", "no GPU can serve a job now") && line("device", "GPU 0 has no worker"))));
+    cr_assert_neq(line("worker", "no GPU can serve a job now")->level, FINDINGS_OK);
     cr_assert_eq(line("device", "GPU 0 has no worker")->level, FINDINGS_WARNING);
 }
 
@@ -171,15 +171,15 @@ Test(ctl_doctor, limits_that_a_job_would_hit) {
     struct rlimit few = {32, 32}, small = {1 << 20, 1 << 20};
 
     checks_system(&found);
-    expect(FINDINGS_OK, "kernel", "has all calls");
+    expect(FINDINGS_OK, "kernel", "has all system calls");
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
     found = (struct findings){0};
     checks_system(&found);
-    expect(FINDINGS_WARNING, "limits", "files may have 1 MiB");
+    expect(FINDINGS_WARNING, "limits", "a file may have only 1 MiB (ulimit -f)");
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     found = (struct findings){0};
     checks_system(&found);
-    expect(FINDINGS_ERROR, "limits", "32 descriptors");
+    expect(FINDINGS_ERROR, "limits", "only 32 files (ulimit -n)");
 }
 
 static void install(const char *folder) {
@@ -194,7 +194,7 @@ Test(ctl_doctor, frameworks_by_their_folders) {
     mkdir(in_dir("lib/python3.11"), 0755);
     mkdir(in_dir("lib/python3.11/site-packages"), 0755);
     checks_python(&found);
-    expect(FINDINGS_OK, "framework", "none that is known");
+    expect(FINDINGS_OK, "framework", "no package known to doctor is installed in");
     install("cupy_cuda13x-14.2.0.dist-info");
     install("numba_cuda-0.30.4.dist-info");
     install("jax_cuda13_plugin-0.10.2.dist-info");
@@ -215,7 +215,8 @@ Test(ctl_doctor, frameworks_by_their_folders) {
 
 Test(ctl_doctor, an_allocator_that_lends_memory_is_recommended_with_what_it_costs) {
     checks_frameworks(&found, false);
-    expect(FINDINGS_OK, "allocator", "PyTorch and TensorFlow keep the memory that they once got;");
+    expect(FINDINGS_OK, "allocator",
+           "PyTorch and TensorFlow do not return unused memory by default;");
     for (int i = 0; i < found.count; i++)
         cr_assert_null(strstr(found.items[i].text, "cudaMallocAsync"), "it is not set unasked");
 }
@@ -281,10 +282,10 @@ static const char *advice(const char *text) {
 Test(ctl_doctor, advice_goes_by_the_reason) {
     cr_assert_not_null(strstr(advice("kernel\tk\t-\tERR_NO_BINARY\tonly machine code: the PTX is "
                                      "for sm_121, the device is sm_90"),
-                              "--capability 12.1: "));
+                              "'salusctl run --capability 12.1'"));
     cr_assert_not_null(strstr(advice("module\tm\t-\tERR_NO_BINARY\tthe PTX is for sm_100, the "
                                      "device is sm_90"),
-                              "--capability 10.0: "));
+                              "'salusctl run --capability 10.0'"));
     cr_assert_not_null(strstr(advice("kernel\tk\t-\tERR_NO_BINARY\tonly machine code, no PTX"),
                               "-gencode arch=compute_75"));
     cr_assert_not_null(

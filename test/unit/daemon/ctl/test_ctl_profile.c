@@ -101,8 +101,8 @@ Test(ctl_profile, a_kernel_is_shown_with_its_distribution) {
     EXPECT(0,
            "6a585813 a::k, user 4000000000\n"
            "  grid 2x1x1, block 64x1x1, shared 0 bytes, function 0000000000000002\n"
-           "  SMs needed not known; class unknown (none): compute 0.0%, memory 0.0% of the peak\n"
-           "  no launch was measured\n",
+           "  SMs needed unknown; class unknown (none): compute 0.0%, memory 0.0% of the peak\n"
+           "  no launch has been measured\n",
            "");
     CTL("profile", "show", "--json", "b::k");
     cr_assert_str_eq(clirun_text(cJSON_GetArrayItem(clirun_json("profiles"), 0), "histogram"),
@@ -119,9 +119,13 @@ Test(ctl_profile, lists_of_a_user_a_name_and_of_tables) {
     CTL("profile", "list", "--user", "root", "--json");
     cr_assert_eq(cJSON_GetArraySize(clirun_json("profiles")), 0);
     CTL("profile", "list", "--user", "no such user");
-    EXPECT(2, "", "salusctl: --user: there is no user 'no such user'\n");
+    EXPECT(
+        2, "",
+        "salusctl: --user: no user has the name or number 'no such user'; see 'getent passwd'\n");
     CTL("profile", "list", "--imported", "--user", "root");
-    EXPECT(2, "", "salusctl: --imported: what tables say is no user's\n");
+    EXPECT(
+        2, "",
+        "salusctl: --imported and --user cannot be combined: imported tables belong to no user\n");
     CTL("profile", "list", "--imported");
     EXPECT(0,
            "KERNEL  GRID  BLOCK  SMS  CLASS   COMPUTE  MEMORY  TIME\n"
@@ -151,12 +155,13 @@ static void expect_refused(const char *text, const char *why) {
 
 Test(ctl_profile, what_is_wrong_in_a_file_is_said_with_its_line) {
     expect_refused("salus-kernels 1 1 0\ndevice sms=4 name=Fake GPU\n",
-                   "line 3: the text ends before it");
-    expect_refused("salus-kernels 2 0 0\n", "line 1: version 2, not 1");
+                   "line 3: the text ends before this line");
+    expect_refused("salus-kernels 2 0 0\n", "line 1: the file has version 2 instead of 1");
     expect_refused("Name,Profile,Memory_footprint,SM_usage,Duration\nf,7,0,3,7000\n",
                    "line 2: Profile is \"7\", not 1, 0 or -1");
-    expect_refused("", "no line is a header: 'Name,Profile,Memory_footprint,SM_usage,Duration', or "
-                       "one of ncu --csv with \"Kernel Name\"");
+    expect_refused("",
+                   "no line is a known header: 'Name,Profile,Memory_footprint,SM_usage,Duration', "
+                   "or one of ncu --csv with \"Kernel Name\"");
     CTL("profile", "import", "/nonexistent");
     EXPECT(1, "", "salusctl: /nonexistent: No such file or directory\n");
     CTL("profile", "list", "--json");
@@ -169,8 +174,8 @@ Test(ctl_profile, of_another_device_classes_are_taken_where_that_is_said) {
         "lone=1 sum=13000 bins=24:1,32:1 name=k\n");
     CTL("profile", "import", file);
     EXPECT(1, "",
-           "salusctl: it is of 'A100' with 108 SMs, and this is 'Fake GPU' with 4; with "
-           "--any-device its classes and SMs are taken, its times are not\n");
+           "salusctl: the profiles were measured on 'A100' with 108 SMs, and this GPU is 'Fake "
+           "GPU' with 4; use --any-device to import only its classes and SMs, without times\n");
     CTL("profile", "import", "--any-device", file);
     expect_of(file, ": profiles of Salus: profiles 0, hints 1\n" KNOWN "profiles 0, hints 1\n");
     CTL("profile", "list", "--imported");
@@ -184,15 +189,15 @@ Test(ctl_profile, kernels_are_forgotten) {
     put(ours);
     CTL("profile", "import", file);
     CTL("profile", "forget");
-    EXPECT(2, "", "salusctl: either a kernel's NAME or --all is needed\n");
+    EXPECT(2, "", "salusctl: profile forget: give either a kernel's NAME or --all\n");
     CTL("profile", "forget", "b::nosuch");
-    EXPECT(4, "", "salusctl: kernel 'b::nosuch': no profile; see 'salusctl profile list'\n");
+    EXPECT(4, "", "salusctl: kernel 'b::nosuch' has no profile; see 'salusctl profile list'\n");
     CTL("profile", "forget", "b::k(int)");
-    EXPECT(0, "forgotten: profiles 1, hints 0; left: 1 and 1\n", "");
+    EXPECT(0, "deleted profiles: 1, hints: 0; remaining profiles: 1, hints: 1\n", "");
     CTL("profile", "forget", "--all", "--user", "4000000000");
-    EXPECT(0, "forgotten: profiles 1, hints 0; left: 0 and 1\n", "");
+    EXPECT(0, "deleted profiles: 1, hints: 0; remaining profiles: 0, hints: 1\n", "");
     CTL("profile", "forget", "--all");
-    EXPECT(0, "forgotten: profiles 0, hints 1; left: 0 and 0\n", "");
+    EXPECT(0, "deleted profiles: 0, hints: 1; remaining profiles: 0, hints: 0\n", "");
     CTL("profile", "show", "b::k");
-    EXPECT(4, "", "salusctl: kernel 'b::k': no profile; see 'salusctl profile list'\n");
+    EXPECT(4, "", "salusctl: kernel 'b::k' has no profile; see 'salusctl profile list'\n");
 }

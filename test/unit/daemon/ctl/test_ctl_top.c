@@ -156,12 +156,12 @@ Test(top, targets_are_below_the_jobs_they_are_of) {
     top_draw(f, 400, &before, &now);
     fclose(f);
     cr_expect(strstr(text, " + gpucolo "), "%s", text);
-    cr_expect(strstr(text,
-                     "target p99 90 ms, measured 95 ms; above it in 3 of 12 periods, nothing to be "
-                     "done in 2\n"),
+    cr_expect(strstr(text, "target p99 90 ms, measured 95 ms; exceeded in 3 of 12 periods, other "
+                           "jobs could give up no more in 2\n"),
               "%s", text);
-    cr_expect(strstr(text, "stands still for 250 ms after each iteration\n"), "%s", text);
-    cr_expect(strstr(text, "has 7 multiprocessors\n"), "%s", text);
+    cr_expect(strstr(text, "pauses for 250 ms after each iteration, for another job's target\n"),
+              "%s", text);
+    cr_expect(strstr(text, "may use 7 multiprocessors\n"), "%s", text);
     free(text);
 }
 
@@ -309,8 +309,8 @@ Test(recording, without_boundaries_it_is_one_iteration_and_nothing_is_a_comment)
                      "# recorded by salusctl\n"
                      "job name=a arrival=0 persistent=4MiB ephemeral=6MiB iterations=1 "
                      "iteration=3s hint=none boundaries=no\n"
-                     "# b, job 2: did nothing on the device\n"
-                     "# c, job 3: was refused\n",
+                     "# b, job 2: the job did nothing on the device\n"
+                     "# c, job 3: the job was refused\n",
                      "%s", text);
 }
 

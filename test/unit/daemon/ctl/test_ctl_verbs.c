@@ -109,15 +109,15 @@ Test(ctl_verbs, policies_are_listed_shown_and_set) {
 
 Test(ctl_verbs, what_the_daemon_refuses_is_passed_on) {
     CTL("policy", "set", "--lane", "lottery");
-    EXPECT(2, "", "salusctl: there is no lane policy 'lottery'; see 'salusctl policy list'\n");
+    EXPECT(2, "", "salusctl: salusd has no lane policy 'lottery'; see 'salusctl policy list'\n");
     CTL("policy", "set");
-    EXPECT(2, "", "salusctl: nothing is given that could be set; see 'salusctl policy show'\n");
+    EXPECT(2, "", "salusctl: the request names nothing to set; see 'salusctl policy show'\n");
     CTL("job", "set", "1", "weight=1001");
     EXPECT(2, "", "salusctl: weight: 1001 is not from 1 to 1000; see 'salusctl job show'\n");
     CTL("job", "pause", "77");
-    EXPECT(4, "", "salusctl: job 77: no such job; see 'salusctl job list'\n");
+    EXPECT(4, "", "salusctl: salusd has no job 77; see 'salusctl job list'\n");
     CTL("lane", "show", "3");
-    EXPECT(4, "", "salusctl: lane 3: no such lane; see 'salusctl lane list'\n");
+    EXPECT(4, "", "salusctl: salusd has no lane 3; see 'salusctl lane list'\n");
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -244,7 +244,7 @@ Test(ctl_verbs, wait_ends_when_the_job_has) {
     unsigned id = 1;
 
     CTL("job", "wait", "9");
-    EXPECT(4, "", "salusctl: job 9: no such job; see 'salusctl job list'\n");
+    EXPECT(4, "", "salusctl: salusd has no job 9; see 'salusctl job list'\n");
     wait_for_job(id);
     while (clirun_status == 4) { /* the job had left before we asked: tries with another one */
         fdutil_close(&job_fd);
@@ -281,9 +281,9 @@ Test(ctl_verbs, a_device_without_shares_is_shown) {
     expect_lines("shares:           yes\n");
     rig.worker.board->whole = 1;
     CTL("policy", "show");
-    expect_lines("shares:           no: controllers have pauses alone\n");
+    expect_lines("shares:           no: controllers have only pauses\n");
     CTL("policy", "set", "--dry-run", "--control=gpucolo");
-    expect_lines("shares:           no: controllers have pauses alone\n");
+    expect_lines("shares:           no: controllers have only pauses\n");
 }
 
 Test(ctl_verbs, lanes_are_listed) {

@@ -97,7 +97,7 @@ Test(subgrid, variables_of_the_module_may_not) {
 Test(subgrid, calls_are_looked_into) {
     is_refused("st.param.b32 [arg],%r1; call (got),twice,(arg);", NULL);
     is_refused("call place,(wide);", "calls a function that reads its place");
-    is_refused("call far,(arg);", "not seen: far");
+    is_refused("call far,(arg);", "of another module: far");
     is_refused("call around,(arg);", "too deep");
     is_refused("mov.u64 %d6,twice;", "the address of twice");
     is_refused("P: .callprototype _ (.param .b32 _); call %d1,(arg),P;", "by its address");

@@ -281,9 +281,9 @@ Test(touch, atomics_are_refused) {
 }
 
 Test(touch, what_others_may_wait_for_is_refused) {
-    refused("ld.volatile.global.u32 %r9,[%d1];", "may see how far others are");
-    refused("ld.acquire.gpu.global.u32 %r9,[%d1];", "may see how far others are");
-    refused("st.volatile.global.u32 [%d1],%r1;", "may show others how far it is");
+    refused("ld.volatile.global.u32 %r9,[%d1];", "may observe the progress of other threads");
+    refused("ld.acquire.gpu.global.u32 %r9,[%d1];", "may observe the progress of other threads");
+    refused("st.volatile.global.u32 [%d1],%r1;", "may show its progress to other threads");
     refused("st.global.release.sys.u32 [%d1],%r1;", "");
     refused("membar.gl;", "may order");
     refused("fence.acq_rel.sys;", "may order");
@@ -296,28 +296,28 @@ Test(touch, what_others_may_wait_for_is_refused) {
 /* A repeated launch may see another thread first, or another time. */
 Test(touch, what_may_be_otherwise_next_time_says_not_where_to_write) {
     refused("mov.u32 %r9,%clock; setp.gt.u32 %p2,%r9,5; @%p2 bra OUT; st.global.u32 [%d1],%r1;",
-            "may go elsewhere");
+            "may branch differently");
     refused("mov.u32 %r9,%smid; and.b32 %r9,%r9,3; mul.wide.u32 %d4,%r9,4; add.s64 %d5,%d1,%d4;"
             "st.global.u32 [%d5],%r1;",
-            "may write something else");
+            "may write other values");
     refused("atom.shared.add.u32 %r9,[sh],1; and.b32 %r9,%r9,3; mul.wide.u32 %d4,%r9,4;"
             "add.s64 %d5,%d1,%d4; st.global.u32 [%d5],%r1;",
-            "may write something else");
+            "may write other values");
     refused("mov.u32 %r9,%clock; setp.gt.u32 %p2,%r9,5; @%p2 st.global.u32 [%d1],%r1;",
-            "may write something else");
+            "may write other values");
     refused("ld.shared.u32 %r8,[sh]; setp.gt.u32 %p2,%r8,5; @%p2 st.global.u32 [%d1],%r1;"
             "mov.u32 %r9,%clock; st.shared.u32 [sh],%r9;",
-            "may write something else");
+            "may write other values");
     refused("red.shared.add.f32 [sh],%f1; ld.shared.f32 %f2,[sh]; setp.gt.f32 %p2,%f2,%f1;"
             "@%p2 bra OUT; st.global.u32 [%d1],%r1;",
-            "may go elsewhere");
-    refused("mov.u32 %r9,%clock; st.global.u32 [%d1],%r9;", "may write something else");
+            "may branch differently");
+    refused("mov.u32 %r9,%clock; st.global.u32 [%d1],%r9;", "may write other values");
     refused("mov.u64 %d4,sh; cvta.shared.u64 %d5,%d4; st.global.u64 [%d1],%d5;",
-            "may write something else");
+            "may write other values");
     refused("mov.u64 %d4,sh; cvta.shared.u64 %d5,%d4; and.b64 %d6,%d5,256; add.s64 %d6,%d6,%d1;"
             "st.global.u32 [%d6],%r1;",
-            "may write something else");
-    refused("activemask.b32 %r9; setp.gt.u32 %p2,%r9,5; @%p2 bra OUT;", "may go elsewhere");
+            "may write other values");
+    refused("activemask.b32 %r9; setp.gt.u32 %p2,%r9,5; @%p2 bra OUT;", "may branch differently");
     struct look l = with("red.shared.add.u32 [sh],1; bar.sync 0; ld.shared.u32 %r8,[sh];"
                          "setp.gt.u32 %p2,%r8,5; @%p2 bra OUT; st.global.u32 [%d1],%r8;",
                          (struct buffers){A, B, C, 0}, 1, 1);

@@ -87,16 +87,16 @@ Test(kernel_import, orion_names_may_have_commas) {
 }
 
 Test(kernel_import, orion_what_is_wrong) {
-    REFUSED(ORION "a,1,0,1\n", "line 2: 4 columns, not 5");
+    REFUSED(ORION "a,1,0,1\n", "line 2: the line has 4 columns instead of 5");
     REFUSED(ORION "a,1,0,1,10\nb,2,0,1,10\n", "line 3: Profile is \"2\", not 1, 0 or -1");
-    REFUSED(ORION "a,1,0,-1,10\n", "line 2: SM_usage \"-1\" is no number of SMs");
-    REFUSED(ORION "a,1,0,16777217,10\n", "line 2: SM_usage \"16777217\" is no number of SMs");
-    REFUSED(ORION "a,1,0,1,ten\n", "line 2: Duration \"ten\" is no time in nanoseconds");
-    REFUSED(ORION "a,1,0,1,\n", "line 2: Duration \"\" is no time in nanoseconds");
+    REFUSED(ORION "a,1,0,-1,10\n", "line 2: SM_usage \"-1\" is not a number of SMs");
+    REFUSED(ORION "a,1,0,16777217,10\n", "line 2: SM_usage \"16777217\" is not a number of SMs");
+    REFUSED(ORION "a,1,0,1,ten\n", "line 2: Duration \"ten\" is not a time in nanoseconds");
+    REFUSED(ORION "a,1,0,1,\n", "line 2: Duration \"\" is not a time in nanoseconds");
     REFUSED(ORION "a,1,0,1,3600000000001\n",
-            "line 2: Duration \"3600000000001\" is no time in nanoseconds");
-    REFUSED(ORION "\"a,1,0,1,10\n", "line 2: a quote is never closed");
-    REFUSED(ORION, "line 2: the end, and no row says anything of use");
+            "line 2: Duration \"3600000000001\" is not a time in nanoseconds");
+    REFUSED(ORION "\"a,1,0,1,10\n", "line 2: a quotation mark is not closed");
+    REFUSED(ORION, "line 2: the table has no row with usable values");
 }
 
 /* ---- Nsight Compute -------------------------------------------------------------------------- */
@@ -212,16 +212,17 @@ Test(kernel_import, ncu_raw) {
 
 Test(kernel_import, ncu_headers_that_are_wrong) {
     REFUSED("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Average\"\n",
-            "line 1: the header has no \"Metric Unit\" or no \"Metric Value\"");
+            "line 1: the header lacks \"Metric Unit\" or \"Metric Value\"");
     REFUSED("==PROF==\n\"ID\",\"Kernel Name\",\"Registers\"\n",
-            "line 2: no \"Metric Name\", and no column of a metric that is used, such as "
+            "line 2: the header has neither \"Metric Name\" nor a used metric, such as "
             "gpu__time_duration.sum");
-    REFUSED(RAW, "line 2: no units under the header");
+    REFUSED(RAW, "line 2: the line of units below the header is missing");
     REFUSED(RAW "\"0\",\"k\",\"1\",\"1\",\"1\",\"1\",\"1\",\"1\"\n",
-            "line 2: no units under the header");
+            "line 2: the line of units below the header is missing");
     REFUSED(RAW UNITS "\"0\",\"k\",\"1\",\"1\",\"1\"\n",
-            "line 3: 5 columns, not 8 as in the header");
-    REFUSED(DETAILS "Killed\n", "line 2: 1 columns, of which \"Metric Value\" would be number 13");
+            "line 3: the line has 5 columns, the header has 8");
+    REFUSED(DETAILS "Killed\n",
+            "line 2: the line has 1 columns, too few for \"Metric Value\" in column 13");
 }
 
 static void refuse_page(const char *why) {
@@ -247,24 +248,25 @@ static void refuse_launch(const char *name, const char *blocks, const char *grid
 }
 
 Test(kernel_import, ncu_rows_that_are_wrong) {
-    refuse_value("cycle", "1", "line 3: a duration in \"cycle\", not in ns, us, ms or s");
-    refuse_value("us", "1e3", "line 3: \"1e3\" is no number");
-    refuse_value("us", "-1", "line 3: \"-1\" is no number");
-    refuse_value("us", ",", "line 3: \",\" is no number");
-    refuse_value("s", "3,601", "line 3: a duration of more than an hour");
-    refuse_launch("", "(1, 1, 1)", "(1, 1, 1)", "line 2: no kernel's name");
+    refuse_value("cycle", "1",
+                 "line 3: the duration's unit is \"cycle\" instead of ns, us, ms or s");
+    refuse_value("us", "1e3", "line 3: \"1e3\" is not a number");
+    refuse_value("us", "-1", "line 3: \"-1\" is not a number");
+    refuse_value("us", ",", "line 3: \",\" is not a number");
+    refuse_value("s", "3,601", "line 3: the duration exceeds one hour");
+    refuse_launch("", "(1, 1, 1)", "(1, 1, 1)", "line 2: the kernel's name is missing");
     refuse_launch("k", "(1, 1, 1)", "(0, 1, 1)",
-                  "line 2: Grid Size \"(0, 1, 1)\" is no shape like (128, 1, 1)");
+                  "line 2: Grid Size \"(0, 1, 1)\" is not a shape such as (128, 1, 1)");
     refuse_launch("k", "(1, 1, 1, 1)", "(1, 1, 1)",
-                  "line 2: Block Size \"(1, 1, 1, 1)\" is no shape like (128, 1, 1)");
+                  "line 2: Block Size \"(1, 1, 1, 1)\" is not a shape such as (128, 1, 1)");
     refuse_launch("k", "(1, 1, 1)x", "(1, 1, 1)",
-                  "line 2: Block Size \"(1, 1, 1)x\" is no shape like (128, 1, 1)");
+                  "line 2: Block Size \"(1, 1, 1)x\" is not a shape such as (128, 1, 1)");
     refuse_launch("k", "(4294967296, 1, 1)", "(1, 1, 1)",
-                  "line 2: Block Size \"(4294967296, 1, 1)\" is no shape like (128, 1, 1)");
+                  "line 2: Block Size \"(4294967296, 1, 1)\" is not a shape such as (128, 1, 1)");
     begin(DETAILS);
     launch("k", "(1, 1, 1)", "(1, 1, 1)");
     row("Duration", "us", "n/a");
-    refuse_page("line 3: the end, and no row says anything of use");
+    refuse_page("line 3: the table has no row with usable values");
 }
 
 Test(kernel_import, what_was_imported_can_be_sent_as_text) {
@@ -285,9 +287,9 @@ Test(kernel_import, what_was_imported_can_be_sent_as_text) {
 
 /* ---- any table ------------------------------------------------------------------------------- */
 
-#define NONE                                                                             \
-    "no line is a header: 'Name,Profile,Memory_footprint,SM_usage,Duration', or one of " \
-    "ncu --csv with \"Kernel Name\""
+#define NONE                                                                                       \
+    "no line is a known header: 'Name,Profile,Memory_footprint,SM_usage,Duration', or one of ncu " \
+    "--csv with \"Kernel Name\""
 
 Test(kernel_import, a_table_of_nobody) {
     REFUSED("", NONE);
@@ -318,11 +320,11 @@ Test(kernel_import, more_kernels_than_can_be_kept) {
     cr_assert_eq(kernel_import_table(&s, buf_str(&b), b.len, &report), 0);
     cr_assert_eq(s.hint_count, KERNEL_SET_HINTS_MAX);
     cr_assert_eq(IMPORT(ORION "k1,1,0,1,20\nmore,1,0,1,20\n"), -EINVAL);
-    cr_assert_str_eq(report.why, "its 2 hints and the 4096 that are there are more than "
-                                 "4096; forget some first");
+    cr_assert_str_eq(report.why, "2 new hints and 4096 present ones exceed the limit of 4096; run "
+                                 "'salusctl profile forget' first");
     expect("k1", 1, 1, KERNEL_PROFILE_COMPUTE, 0, 0, 1, 10);
     buf_printf(&b, "more,1,0,1,10\n");
     cr_assert_eq(kernel_import_table(&s, buf_str(&b), b.len, &report), -EINVAL);
-    cr_assert_str_eq(report.why, "line 4098: more than 4096 kernels and shapes");
+    cr_assert_str_eq(report.why, "line 4098: the table has more than 4096 kernels and shapes");
     buf_finish(&b);
 }

@@ -124,17 +124,17 @@ Test(kernel_profile, the_hint_that_fits_best) {
     } while (0)
 
 Test(kernel_profile, what_is_no_profile) {
-    WRONG(p.key.grid[2] = 0, "a grid without blocks");
-    WRONG(p.key.block[0] = 0, "a block without threads");
-    WRONG(memset(p.name, 'a', sizeof(p.name)), "an unfit name");
-    WRONG(p.name[0] = '\n', "an unfit name");
-    WRONG(p.sms = KERNEL_PROFILE_SMS_MAX + 1, "more SMs than there are");
-    WRONG(p.class = 3, "no such class or source");
-    WRONG(p.source = 3, "no such class or source");
-    WRONG(p.lone = 2, "no such class or source");
-    WRONG(p.compute_milli = 1001, "more than all in use");
-    WRONG(p.memory_milli = 1001, "more than all in use");
-    WRONG(p.durations.sum_ns = 1, "durations with a sum that is not theirs");
+    WRONG(p.key.grid[2] = 0, "the grid has no blocks");
+    WRONG(p.key.block[0] = 0, "the block has no threads");
+    WRONG(memset(p.name, 'a', sizeof(p.name)), "the name is empty, too long or not printable");
+    WRONG(p.name[0] = '\n', "the name is empty, too long or not printable");
+    WRONG(p.sms = KERNEL_PROFILE_SMS_MAX + 1, "the number of SMs is too large");
+    WRONG(p.class = 3, "the class or the source is unknown");
+    WRONG(p.source = 3, "the class or the source is unknown");
+    WRONG(p.lone = 2, "the class or the source is unknown");
+    WRONG(p.compute_milli = 1001, "a utilisation exceeds 100 %");
+    WRONG(p.memory_milli = 1001, "a utilisation exceeds 100 %");
+    WRONG(p.durations.sum_ns = 1, "the sum of the durations is wrong");
 }
 
 #define WRONG_HINT(change, reason)                                 \
@@ -148,12 +148,12 @@ Test(kernel_profile, what_is_no_profile) {
     } while (0)
 
 Test(kernel_profile, what_is_no_hint) {
-    WRONG_HINT(h.grid[0] = 1, "a grid without blocks");
-    WRONG_HINT(h.block[1] = 1, "a block without threads");
-    WRONG_HINT(h.name[0] = '\0', "an unfit name");
-    WRONG_HINT(memset(h.name, 'a', sizeof(h.name)), "an unfit name");
-    WRONG_HINT(h.sms = KERNEL_PROFILE_SMS_MAX + 1, "more SMs than there are");
-    WRONG_HINT(h.class = 3, "no such class");
-    WRONG_HINT(h.memory_milli = 1001, "more than all in use");
-    WRONG_HINT(h.duration_ns = KERNEL_PROFILE_NS_MAX + 1, "longer than an hour");
+    WRONG_HINT(h.grid[0] = 1, "the grid has no blocks");
+    WRONG_HINT(h.block[1] = 1, "the block has no threads");
+    WRONG_HINT(h.name[0] = '\0', "the name is empty, too long or not printable");
+    WRONG_HINT(memset(h.name, 'a', sizeof(h.name)), "the name is empty, too long or not printable");
+    WRONG_HINT(h.sms = KERNEL_PROFILE_SMS_MAX + 1, "the number of SMs is too large");
+    WRONG_HINT(h.class = 3, "the class is unknown");
+    WRONG_HINT(h.memory_milli = 1001, "a utilisation exceeds 100 %");
+    WRONG_HINT(h.duration_ns = KERNEL_PROFILE_NS_MAX + 1, "the duration exceeds one hour");
 }

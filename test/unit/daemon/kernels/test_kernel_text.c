@@ -141,24 +141,26 @@ Test(kernel_text, every_cut_of_a_good_text_is_refused) {
 
 Test(kernel_text, a_head_that_is_wrong) {
     static const char title[] =
-        "line 1: it does not begin with 'salus-kernels VERSION PROFILES HINTS'";
+        "line 1: the line does not begin with 'salus-kernels VERSION PROFILES HINTS'";
 
-    REFUSED("", "line 1: the text ends before it");
-    REFUSED("salus-kernels 1 0 0", "line 1: it has no end");
+    REFUSED("", "line 1: the text ends before this line");
+    REFUSED("salus-kernels 1 0 0", "line 1: the line has no end");
     REFUSED("salus-profiles 1 0 0\n", title);
-    REFUSED("salus-kernels 2 0 0\n", "line 1: version 2, not 1");
-    REFUSED("salus-kernels x 0 0\n", "line 1: 'VERSION' is no number");
+    REFUSED("salus-kernels 2 0 0\n", "line 1: the file has version 2 instead of 1");
+    REFUSED("salus-kernels x 0 0\n", "line 1: 'VERSION' is not a number");
     REFUSED("salus-kernels 1 16385 0\n", "line 1: 'PROFILES' is more than 16384");
     REFUSED("salus-kernels 1 0 4097\n", "line 1: 'HINTS' is more than 4096");
-    REFUSED("salus-kernels 1 0 0 \n", "line 1: more follows after the numbers");
-    REFUSED("salus-kernels 1 0 0\n", "line 2: the text ends before it");
-    REFUSED("salus-kernels 1 0 0\ndevice sms=80\n", "line 2: 'name=' is missing where \"\" stands");
+    REFUSED("salus-kernels 1 0 0 \n", "line 1: text follows the numbers");
+    REFUSED("salus-kernels 1 0 0\n", "line 2: the text ends before this line");
+    REFUSED("salus-kernels 1 0 0\ndevice sms=80\n", "line 2: 'name=' is missing before \"\"");
     REFUSED("salus-kernels 1 0 0\ndevice sms=8 name= a\n",
             "line 2: 'name=' is not 1 to 63 printable characters");
-    REFUSED("salus-kernels 1 0 0\n" DEVICE "\n", "line 3: more follows than was announced");
-    REFUSED("salus-kernels 1 0 0\n" DEVICE "x", "line 3: more follows than was announced");
+    REFUSED("salus-kernels 1 0 0\n" DEVICE "\n",
+            "line 3: the text has more lines than its header announces");
+    REFUSED("salus-kernels 1 0 0\n" DEVICE "x",
+            "line 3: the text has more lines than its header announces");
     REFUSED("salus-kernels 1 1 0\n" DEVICE HINT,
-            "line 3: 'kernel func=' is missing where \"hint grid=0,0,0 block=32\" stands");
+            "line 3: 'kernel func=' is missing before \"hint grid=0,0,0 block=32\"");
 }
 
 #define HINT_REFUSED(line, reason) \
@@ -167,15 +169,15 @@ Test(kernel_text, a_head_that_is_wrong) {
 Test(kernel_text, hints_that_are_wrong) {
 #define REST " class=unknown compute=0 memory=0 ns=0 name=k"
     HINT_REFUSED("hint grid=1,1 block=0,0,0 sms=1" REST,
-                 "',' is missing where \" block=0,0,0 sms=1 class\" stands");
-    HINT_REFUSED("hint grid=1,0,1 block=0,0,0 sms=1" REST, "a grid without blocks");
+                 "',' is missing before \" block=0,0,0 sms=1 class\"");
+    HINT_REFUSED("hint grid=1,0,1 block=0,0,0 sms=1" REST, "the grid has no blocks");
     HINT_REFUSED("hint grid=0,0,0 block=4294967296,1,1 sms=1" REST,
                  "'block=' is more than 4294967295");
-    HINT_REFUSED("hint grid=0,0,0 block=0,0,0 sms=-1" REST, "'sms=' is no number");
+    HINT_REFUSED("hint grid=0,0,0 block=0,0,0 sms=-1" REST, "'sms=' is not a number");
     HINT_REFUSED("hint grid=0,0,0  block=0,0,0 sms=1" REST,
-                 "'block=' is missing where \"  block=0,0,0 sms=1 clas\" stands");
+                 "'block=' is missing before \"  block=0,0,0 sms=1 clas\"");
     HINT_REFUSED("hint grid=0,0,0 block=0,0,0 sms=1 class=computer compute=0 memory=0 ns=0 name=k",
-                 "'class=' has no such value as \"computer\"");
+                 "'class=' cannot have the value \"computer\"");
     HINT_REFUSED(
         "hint grid=0,0,0 block=0,0,0 sms=1 class=unknown compute=1001 memory=0 ns=0 name=k",
         "'compute=' is more than 1000");
@@ -184,8 +186,8 @@ Test(kernel_text, hints_that_are_wrong) {
                  "'ns=' is more than 3600000000000");
     HINT_REFUSED("hint grid=0,0,0 block=0,0,0 sms=1 class=unknown compute=0 memory=0 ns=0 name=",
                  "'name=' is not 1 to 127 printable characters");
-    HINT_REFUSED("hint grid=0,0,0 block=0,0,0\0sms=1" REST, "it has a zero byte");
-    REFUSED("salus-kernels 1 0 2\n" DEVICE HINT HINT, "line 4: a hint that was there already");
+    HINT_REFUSED("hint grid=0,0,0 block=0,0,0\0sms=1" REST, "the line contains a NUL byte");
+    REFUSED("salus-kernels 1 0 2\n" DEVICE HINT HINT, "line 4: the hint is a duplicate");
 #undef REST
 }
 
@@ -195,38 +197,37 @@ Test(kernel_text, hints_that_are_wrong) {
 #define FIRST KEY " sms=1 class=memory source=none compute=0 memory=0 lone=0"
 
 Test(kernel_text, kernels_that_are_wrong) {
-    KERNEL_REFUSED("kernel func=xyz", "'func' is no number");
+    KERNEL_REFUSED("kernel func=xyz", "'func' is not a number");
     KERNEL_REFUSED("kernel func=10000000000000000", "'func' is more than 18446744073709551615");
     KERNEL_REFUSED("kernel func=1 grid=1,1,1 block=1,1,1 shared=0 uid=4294967295",
                    "'uid=' is more than 4294967294");
     KERNEL_REFUSED(KEY " sms=1 class=memory source=nowhere",
-                   "'source=' has no such value as \"nowhere\"");
+                   "'source=' cannot have the value \"nowhere\"");
     KERNEL_REFUSED(KEY " sms=1 class=memory source=none compute=0 memory=0 lone=2",
                    "'lone=' is more than 1");
     KERNEL_REFUSED("kernel func=1 grid=1,1,0 block=1,1,1 shared=0 uid=0 sms=1 class=memory "
                    "source=none compute=0 memory=0 lone=0 sum=0 bins= name=k",
-                   "a grid without blocks");
+                   "the grid has no blocks");
     KERNEL_REFUSED(FIRST " sum=1000 bins=7:1,6:1 name=k",
-                   "'bins=' are not in order, or one is empty");
+                   "'bins=' are not sorted, or one is empty");
     KERNEL_REFUSED(FIRST " sum=1000 bins=7:1,7:1 name=k",
-                   "'bins=' are not in order, or one is empty");
-    KERNEL_REFUSED(FIRST " sum=1000 bins=7:0 name=k", "'bins=' are not in order, or one is empty");
+                   "'bins=' are not sorted, or one is empty");
+    KERNEL_REFUSED(FIRST " sum=1000 bins=7:0 name=k", "'bins=' are not sorted, or one is empty");
     KERNEL_REFUSED(FIRST " sum=1000 bins=208:1 name=k", "'bins=' is more than 207");
     KERNEL_REFUSED(FIRST " sum=1000 bins=7:65536 name=k", "'bins=' is more than 65535");
-    KERNEL_REFUSED(FIRST " sum=1000 bins=7:1, name=k", "'bins=' is no number");
-    KERNEL_REFUSED(FIRST " sum=1000 bins=7;1 name=k", "':' is missing where \";1 name=k\" stands");
-    KERNEL_REFUSED(FIRST " sum=1024 bins=7:1 name=k", "durations with a sum that is not theirs");
-    KERNEL_REFUSED(FIRST " sum=1000 bins=7:1 nam=k", "'name=' is missing where \" nam=k\" stands");
+    KERNEL_REFUSED(FIRST " sum=1000 bins=7:1, name=k", "'bins=' is not a number");
+    KERNEL_REFUSED(FIRST " sum=1000 bins=7;1 name=k", "':' is missing before \";1 name=k\"");
+    KERNEL_REFUSED(FIRST " sum=1024 bins=7:1 name=k", "the sum of the durations is wrong");
+    KERNEL_REFUSED(FIRST " sum=1000 bins=7:1 nam=k", "'name=' is missing before \" nam=k\"");
     KERNEL_REFUSED(FIRST " sum=1000 bins=7:1 name=k ",
                    "'name=' is not 1 to 127 printable characters");
-    REFUSED("salus-kernels 1 2 0\n" DEVICE KERNEL KERNEL,
-            "line 4: a kernel that was there already");
+    REFUSED("salus-kernels 1 2 0\n" DEVICE KERNEL KERNEL, "line 4: the kernel is a duplicate");
 }
 
 Test(kernel_text, a_line_that_is_too_long) {
     buf_printf(&b, "salus-kernels 1 1 0\n" DEVICE FIRST " sum=1000 bins=7:1 name=%*s\n", 5000, "k");
     cr_assert_eq(kernel_text_parse(&s, buf_str(&b), b.len, why), -EINVAL);
-    cr_assert_str_eq(why, "line 3: it is longer than any that is written");
+    cr_assert_str_eq(why, "line 3: the line is too long");
 }
 
 Test(kernel_text, more_than_half_of_one_user_is_refused) {
@@ -237,5 +238,5 @@ Test(kernel_text, more_than_half_of_one_user_is_refused) {
                    "source=none compute=0 memory=0 lone=0 sum=0 bins= name=k\n",
                    i);
     cr_assert_eq(kernel_text_parse(&s, buf_str(&b), b.len, why), -EINVAL);
-    cr_assert_str_eq(why, "line 8195: one kernel too many of user 3");
+    cr_assert_str_eq(why, "line 8195: user 3 has too many kernels");
 }

@@ -236,7 +236,7 @@ Test(policy, thresholds_out_of_range_are_refused_with_a_reason) {
         {{.by_class = 2}, "by_class: not yes or no"},
         {{.kernel = "temporal", .exclusive = 0},
          "temporal runs one job at a time: exclusive cannot be 0"},
-        {{.kernel = "lottery"}, "there is no kernel policy lottery"},
+        {{.kernel = "lottery"}, "the scheduler has no kernel policy lottery"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct sched_config config = {.policy = bad[i].policy};

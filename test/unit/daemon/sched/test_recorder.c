@@ -269,7 +269,7 @@ Test(recorder, a_checkpoint_has_no_run_of_no_lines) {
     char *text = written(w), *line = strchr(strstr(text, "\ncheckpoint ") + 1, '\n') + 1;
     memcpy(line, "0 0\n#", 5);
     cr_expect_eq(replay(text, &r), REPLAY_DAMAGED);
-    cr_expect_str_eq(r.why, "it is no part of the checkpoint");
+    cr_expect_str_eq(r.why, "the line is not part of the checkpoint");
     free(text);
     finish(w);
 }
@@ -285,7 +285,7 @@ Test(recorder, what_was_changed_does_not_replay) {
     cr_assert(at);
     at[2] = at[2] == '0' ? '1' : '0';
     cr_expect_eq(replay(text, &r), REPLAY_DAMAGED);
-    cr_expect_str_eq(r.why, "the checkpoint's bytes are not those that were written");
+    cr_expect_str_eq(r.why, "the checkpoint's checksum is wrong");
     at[2] = 'g';
     cr_expect_eq(replay(text, &r), REPLAY_DAMAGED);
     free(text);

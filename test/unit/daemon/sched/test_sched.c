@@ -337,7 +337,7 @@ Test(sched, the_invariant_check_sees_a_broken_state) {
     struct sched_state *st = (struct sched_state *)sched_view(s);
     cr_assert_null(sched_check(s));
     st->jobs[jobmap_find(&st->map, 1)].cap = 3;
-    cr_expect_str_eq(sched_check(s), "a job's cap is not what it should be");
+    cr_expect_str_eq(sched_check(s), "a job's memory limit is wrong");
     st->jobs[jobmap_find(&st->map, 1)].cap = 2;
     st->waiting = 1;
     cr_expect_str_eq(sched_check(s), "waiting operations were lost");

@@ -72,20 +72,20 @@ Test(fleet_faults, the_honest_one_passes) {
 }
 
 Test(fleet_faults, actions_that_cannot_be_are_found_out) {
-    expect(one(PLACE_START, 2, 1, 0, 1), "a job that is not there");
-    expect(one(PLACE_START, 0, 1, 0, 1), "a job that is not there");
-    expect(one(PLACE_START, 1, 2, 0, 1), "a GPU that is not there");
-    expect(one(PLACE_START, 1, 1, 2, 1), "a GPU that is not there");
+    expect(one(PLACE_START, 2, 1, 0, 1), "a job that does not exist");
+    expect(one(PLACE_START, 0, 1, 0, 1), "a job that does not exist");
+    expect(one(PLACE_START, 1, 2, 0, 1), "a GPU that does not exist");
+    expect(one(PLACE_START, 1, 1, 2, 1), "a GPU that does not exist");
     expect(one(PLACE_START, 1, 1, 0, 2), "gets 2 GPUs");
     expect(one(PLACE_START, 1, 1, 0, 0), "gets 0 GPUs");
-    expect(one(PLACE_STOP, 1, 1, 0, 0), "is stopped and does not run");
-    expect(one((enum place_action_kind)9, 1, 1, 0, 0), "an action that is none");
+    expect(one(PLACE_STOP, 1, 1, 0, 0), "is stopped but does not run");
+    expect(one((enum place_action_kind)9, 1, 1, 0, 0), "an action is of no known kind");
     struct script twice = one(PLACE_START, 1, 1, 0, 1);
     twice.actions[1] = twice.actions[0];
     twice.count = 2;
-    expect(twice, "is started and does not wait");
+    expect(twice, "is started but does not wait");
     twice.actions[1].kind = PLACE_REFUSE;
-    expect(twice, "is refused and does not wait");
+    expect(twice, "is refused but does not wait");
 }
 
 /* A job that does not fit is no fault of the placer. */
@@ -98,11 +98,11 @@ Test(fleet_faults, jobs_that_nobody_places_are_counted) {
 }
 
 Test(fleet_faults, who_wakes_for_nothing_is_found_out) {
-    expect((struct script){.wake_ns = 1}, "time does not go on");
+    expect((struct script){.wake_ns = 1}, "the simulated time does not advance");
 }
 
 Test(fleet_faults, who_refuses_what_happened_is_found_out) {
-    expect((struct script){.wrong = 1}, "refuses what happened: so");
+    expect((struct script){.wrong = 1}, "the placer refuses an event: so");
 }
 
 Test(fleet_faults, a_failed_step_is_a_failed_run) {

@@ -123,13 +123,13 @@ Test(jobset_draw, what_is_missing_is_said) {
     jobset_init(&s);
     jobset_init(&empty);
     cr_expect_eq(jobset_draw(&s, &(struct jobset_draw){.kind = "x"}, why, sizeof(why)), -EINVAL);
-    cr_expect_str_eq(why, "there is no such kind");
+    cr_expect_str_eq(why, "the kind is unknown; salus-sim --help lists the kinds");
     struct jobset_draw draw = {.kind = "gpucolo"};
     cr_expect_eq(jobset_draw(&s, &draw, why, sizeof(why)), -EINVAL);
     cr_expect(strstr(why, "--pods"));
     draw.pods = &empty;
     cr_expect_eq(jobset_draw(&s, &draw, why, sizeof(why)), -EINVAL);
-    cr_expect_str_eq(why, "the pods are all of one kind");
+    cr_expect_str_eq(why, "the table of pods must have both services and trainings");
     jobset_finish(&s);
 }
 

@@ -74,8 +74,8 @@ Test(jobset_file, services_without_an_slo_have_the_preset) {
 }
 
 Test(jobset_file, faults_are_named_with_their_lines) {
-    refused(jobs(""), "1: there is no heading");
-    refused(jobs("arrival_s,util\n"), "1: there is no column length_s");
+    refused(jobs(""), "1: the table has no heading: its first line must name the columns");
+    refused(jobs("arrival_s,util\n"), "1: the table has no column length_s");
     refused(jobs("arrival_s,length_s\n1,2\n1,x\n"), "3: length_s: 'x' is not a number from 1e-06");
     refused(jobs("arrival_s,length_s\n1,\n"), "2: length_s is missing");
     refused(jobs("arrival_s,length_s\n,1\n"), "2: arrival_s is missing");
@@ -89,7 +89,7 @@ Test(jobset_file, faults_are_named_with_their_lines) {
     refused(jobs("arrival_s,length_s,gpus\n1,1,1.5\n"), "2: gpus: '1.5' is not a whole number");
     refused(jobs("arrival_s,length_s,gpus\n1,1,65\n"), "2: gpus: '65'");
     refused(jobs("arrival_s,length_s,gpus,tasks\n1,1,64,2000\n"),
-            "2: a job of more than 65536 GPUs");
+            "2: the job needs more than 65536 GPUs");
     refused(jobs("arrival_s,length_s,kind\n1,1,batch\n"), "2: kind: 'batch' is neither");
     refused(jobs("arrival_s,length_s\n1,\"2\n"), "2: ");
 }
@@ -132,7 +132,7 @@ Test(jobset_file, a_nodes_memory_may_be_said) {
     jobset_finish(&set);
     refused(nodes("gpu,model\n4,mine\n"), "2: gpu_mib is missing, and the memory of a 'mine'");
     refused(nodes("gpu,model\n65,T4\n"), "2: gpu: '65'");
-    refused(nodes("model\nT4\n"), "1: there is no column gpu");
+    refused(nodes("model\nT4\n"), "1: the table has no column gpu");
 }
 
 Test(jobset_file, there_are_so_many_models_and_no_more) {
@@ -141,7 +141,8 @@ Test(jobset_file, there_are_so_many_models_and_no_more) {
     buf_printf(&text, "gpu,model,gpu_mib\n");
     for (uint32_t i = 0; i <= JOBSET_MODELS; i++)
         buf_printf(&text, "1,m%u,1000\n", i);
-    refused(nodes(buf_str(&text)), "66: model: 'm64' is too long, or one too many");
+    refused(nodes(buf_str(&text)),
+            "66: model: the name 'm64' is too long, or the table has too many models");
     buf_finish(&text);
 }
 

@@ -277,9 +277,9 @@ Test(parameters, a_name_that_does_not_end_is_refused) {
     parameters_clear(&c);
     memset(c.kernel, 'x', sizeof(c.kernel));
     cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), -EINVAL);
-    cr_expect_str_eq(why, "a policy's name does not end");
+    cr_expect_str_eq(why, "a policy's name lacks its end");
     parameters_clear(&c);
     memset(c.control, 'x', sizeof(c.control));
     cr_expect_eq(sched_policy_check(&c, why, sizeof(why)), -EINVAL);
-    cr_expect_str_eq(why, "a policy's name does not end");
+    cr_expect_str_eq(why, "a policy's name lacks its end");
 }

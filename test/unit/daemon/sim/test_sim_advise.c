@@ -92,13 +92,14 @@ Test(sim_advise, two_that_fit_beside_one_another_share) {
     expect_near(advise_mean(&row_of(&a, "fair, exclusive")->gain), 1);
     expect_near(advise_mean(&row_of(&a, "fifo")->slowdowns[1]), 2);
     char *text = text_of(&a, advise_text);
-    cr_expect_not_null(strstr(text, "\nTogether, under fair:\n  salusctl policy set --lane fair "
-                                    "exclusive=auto\n"),
-                       "%s", text);
+    cr_expect_not_null(
+        strstr(text, "\nRun the jobs together, under fair:\n  salusctl policy set --lane fair "
+                     "exclusive=auto\n"),
+        "%s", text);
     cr_expect_not_null(strstr(text, "half (two.wl) alone: 1.00 s.\n"), "%s", text);
-    cr_expect_not_null(strstr(text, "one after the other after 2.00 s: "), "%s", text);
-    cr_expect_not_null(strstr(text, "How sure: 4 of 4 starts"), "%s", text);
-    cr_expect_not_null(strstr(text, "record --kernels knows more"), "%s", text);
+    cr_expect_not_null(strstr(text, "2.00 s one after the other: "), "%s", text);
+    cr_expect_not_null(strstr(text, "Certainty: 4 of 4 starts"), "%s", text);
+    cr_expect_not_null(strstr(text, "record with --kernels"), "%s", text);
     free(text);
     finish(&a);
 }
@@ -110,8 +111,9 @@ Test(sim_advise, two_that_fill_it_do_not) {
     cr_expect_not(a.advise.together);
     expect_near(advise_mean(&a.advise.rows[a.advise.best].gain), 1);
     char *text = text_of(&a, advise_text);
-    cr_expect_not_null(strstr(text, "\nApart: sharing gains less than a twentieth"), "%s", text);
-    cr_expect_not_null(strstr(text, "How sure: 4 of 4 starts"), "%s", text);
+    cr_expect_not_null(strstr(text, "\nRun the jobs apart: sharing gains less than 5 %"), "%s",
+                       text);
+    cr_expect_not_null(strstr(text, "Certainty: 4 of 4 starts"), "%s", text);
     free(text);
     finish(&a);
 }
@@ -128,8 +130,9 @@ Test(sim_advise, what_a_server_may_lose_decides) {
     cr_expect_eq(a.advise.goal, ADVISE_LATENCY);
     cr_expect_not(a.advise.together);
     char *text = text_of(&a, advise_text);
-    cr_expect_not_null(strstr(text, "Apart: under every policy that gains something somebody"),
-                       "%s", text);
+    cr_expect_not_null(
+        strstr(text, "Run the jobs apart: under every policy that gains something, a job"), "%s",
+        text);
     free(text);
     finish(&a);
     ask(&a, ADVISE_THROUGHPUT, SERVER, SLOW);
@@ -175,7 +178,7 @@ Test(sim_advise, sequences_of_one_name_stay_apart) {
     cr_expect_not_null(strstr(text, "\"together\":true,\"agree\":4,"), "%s", text);
     free(text);
     text = text_of(&a, advise_svg);
-    cr_expect_not_null(strstr(text, ">How many times as long as alone: share<"), "%s", text);
+    cr_expect_not_null(strstr(text, ">Time relative to the time alone: share<"), "%s", text);
     free(text);
     finish(&a);
 }
@@ -202,8 +205,8 @@ Test(sim_advise, who_is_too_large_is_named) {
     cr_expect_not(a.advise.together);
     char *text = text_of(&a, advise_text);
     cr_expect_str_eq(text,
-                     "Neither together nor alone: huge (two.wl) is refused: needs more memory "
-                     "than the device has: 1 GiB persistent + 16 GiB ephemeral asked, the "
+                     "The jobs cannot run together: huge (two.wl) is refused: needs more memory "
+                     "than the device has: 1 GiB persistent + 16 GiB ephemeral needed, the "
                      "device has 16 GiB.\n",
                      "%s", text);
     free(text);
@@ -223,7 +226,7 @@ static void expect_refused(const char *one, const char *two, const char *sentenc
 
 Test(sim_advise, files_of_two_devices_are_refused) {
     expect_refused(WHOLE, KERNELS("k", "k 1us sms=1"),
-                   "file 2 is of kernels, the first one of iter");
+                   "file 2 has kernels, the first file has iter");
     expect_refused(WHOLE,
                    "device memory=1GiB\njob name=j iterations=1 iteration=1ms persistent=0 "
                    "ephemeral=0\n",

@@ -128,7 +128,7 @@ Test(sim_alone, a_refusal_has_its_figures) {
     uint32_t huge = find(&runs, "huge");
     cr_expect(refused_why(&runs.w, &runs.fair->jobs[huge], huge, why));
     cr_expect_str_eq(why, "needs more memory than the device has: 2 GiB persistent + 1 MiB "
-                          "ephemeral asked, the device has 1 GiB");
+                          "ephemeral needed, the device has 1 GiB");
     cr_expect_not(refused_why(&runs.w, &runs.fair->jobs[0], 0, why));
     cr_expect_str_empty(why);
     finish(&runs);

@@ -78,22 +78,22 @@ Test(sim_cluster, options_make_a_cluster) {
 Test(sim_cluster, what_is_no_option_is_said) {
     static const struct {
         const char *command, *sentence;
-    } cases[] = {{"--policy fifo,nobody", "--policy: there is no 'nobody'"},
-                 {"--gpus 0", "--gpus: '0' is not a number within its range"},
+    } cases[] = {{"--policy fifo,nobody", "--policy: there is no policy 'nobody'"},
+                 {"--gpus 0", "--gpus: '0' is not a number in the allowed range"},
                  {"--per-node 65", "--per-node: '65'"},
                  {"--load x", "--load: 'x'"},
                  {"--load nan", "--load: 'nan'"},
                  {"--curve 1,2", "--curve: '1,2' is not three numbers"},
                  {"--curve 1,2,3x", "--curve: '1,2,3x'"},
                  {"--curve nan,0,0", "--curve: 'nan,0,0'"},
-                 {"--memory pages", "--memory: 'pages' is none"},
-                 {"--speeds fast", "--speeds: 'fast' is none"},
+                 {"--memory pages", "--memory: 'pages' is not a possible value"},
+                 {"--speeds fast", "--speeds: 'fast' is not a possible value"},
                  {"--measure 3", "--measure: '3' is not a time"},
                  {"--gpu-memory 0", "--gpu-memory: '0'"},
-                 {"--what 3", "there is no option --what"},
-                 {"--seed", "--seed: no such option, or its value is missing"},
-                 {"a.csv b.csv", "'b.csv': one file of jobs is enough"},
-                 {"a.csv --draw day", "either a file's or drawn"}};
+                 {"--what 3", "cluster has no option --what"},
+                 {"--seed", "--seed: the option is unknown, or its value is missing"},
+                 {"a.csv b.csv", "'b.csv': only one file of jobs can be given"},
+                 {"a.csv --draw day", "FILE and --draw cannot be combined"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char text[TEXT_BYTES], *said;
         struct clusteropt o;

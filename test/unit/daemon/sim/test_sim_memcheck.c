@@ -63,7 +63,7 @@ Test(sim_memcheck, one_iteration_at_a_time_in_a_lane) {
     cr_expect_null(memcheck_started(&m, 0, 0));
     memcheck_stopped(&m, 0);
     cr_expect_null(memcheck_started(&m, 1, 0));
-    cr_expect_str_eq(memcheck_started(&m, 0, 0), "two iterations at a time in one lane");
+    cr_expect_str_eq(memcheck_started(&m, 0, 0), "two iterations run at a time in one lane");
 }
 
 Test(sim_memcheck, a_lane_has_jobs_of_one_user) {

@@ -123,7 +123,8 @@ Test(sim_recorded, it_is_written_with_what_its_client_does_around_it) {
         file,
         "# recorded by salusctl\n"
         "device memory=1GiB sms=16\n"
-        "# as 3 of 3 iterations; 100 % of the times are of the job alone on the device\n"
+        "# sequence of 3 of 3 iterations; 100 % of the times were measured while the job was alone "
+        "on the device\n"
         "kernels name=job7\n"
         "k 30us sms=8 class=compute compute=0.700 memory=0.200\n"
         "k 40us sms=32 class=unknown\n"
@@ -410,7 +411,7 @@ Test(sim_recorded, of_jobs_that_together_are_too_long_the_first_are_written) {
     }
     char *file = written(&r, NULL);
     cr_expect_not_null(strstr(file, "\njob name=first "), "%s", file);
-    cr_expect_not_null(strstr(file, "# second, job 2: it, and the jobs before it, take more than"),
+    cr_expect_not_null(strstr(file, "# second, job 2: the job and those before it take more than"),
                        "%s", file);
     expect_valid(file);
     recording_finish(&r);

@@ -100,7 +100,7 @@ Test(sim_replay, without_a_sandbox_only_what_is_trusted_is_read) {
     record(&c);
     refuse_seccomp();
     cr_expect_eq(replay(NULL), SIMCLI_FAILED);
-    cr_expect(strstr(err, "there can be no sandbox here"), "%s", err);
+    cr_expect(strstr(err, "this system allows no sandbox"), "%s", err);
     cr_expect(strstr(err, "--trust"), "%s", err);
     cr_expect_str_eq(out, "");
     cr_expect_eq(replay("--trust"), SIMCLI_OK, "%s", err);
@@ -125,7 +125,7 @@ Test(sim_replay, a_checkpoint_that_leads_the_reader_astray_crashes_only_the_sand
     struct checkpoint c = honest();
     for (uint32_t list = 0; list < SCHED_LISTS; list++)
         first_job(&c)->head[list] = 0x7fffffff;
-    expect_caught(&c, "checkpoint is damaged, or hostile");
+    expect_caught(&c, "the checkpoint is damaged or hostile");
 }
 
 /* An operation is linked behind itself. */
@@ -147,7 +147,7 @@ Test(sim_replay, what_it_says_is_shown_as_text) {
     fprintf(f, "%sconfig \033[2J\n", NOTATION_HEAD);
     fclose(f);
     cr_expect_eq(replay(NULL), SIMCLI_WORKLOAD);
-    cr_expect(strstr(err, "'config ?[2J' is no configuration"), "%s", err);
+    cr_expect(strstr(err, "'config ?[2J' is not a configuration"), "%s", err);
     free(out);
     free(err);
     unlink(path);

@@ -160,17 +160,17 @@ Test(sim_workload, every_fault_is_listed_with_its_line) {
                   "job name=a " LITTLE " think=exp(2 priority=--1 hint=maybe unknown=1\n",
                   "1: memory: '0B' is not a size from 1B to 16TiB\n"
                   "1: link: '1GiB' is not a rate from 1MiB/s to 16TiB/s\n"
-                  "2: 'jib': a line begins with job, device, kernels or gaps\n"
+                  "2: 'jib': a line must begin with job, device, kernels or gaps\n"
                   "3: iterations: '0' is not a whole number from 1 to 1000000000\n"
                   "5: name: 'a/b' is not 1 to 63 letters, digits or _-.:+\n"
                   "5: demand: '1.5' is not a number from 0.001 to 1\n"
-                  "5: there is no key 'colour' here\n"
-                  "6: a second device\n"
-                  "7: name: given twice\n"
+                  "5: the key 'colour' is unknown here\n"
+                  "6: the device is given twice\n"
+                  "7: name is given twice\n"
                   "7: 'persistent' is not of the form key=value\n"
                   "7: persistent is missing\n"
                   "7: ephemeral is missing\n"
-                  "8: a byte that is not printable ASCII\n"
+                  "8: the line has a byte that is not printable ASCII\n"
                   "9: think: 'exp(2' is not a time up to 1000h, such as 2ms, or exp(2ms)\n"
                   "9: priority: '--1' is not a whole number from -1000000 to 1000000\n"
                   "9: hint: 'maybe' is not duration, iterations or none\n"
@@ -178,8 +178,8 @@ Test(sim_workload, every_fault_is_listed_with_its_line) {
 }
 
 Test(sim_workload, a_file_without_jobs_is_none) {
-    expect_errors("", "0: no job\n");
-    expect_errors("device memory=1GiB\n", "0: no job\n");
+    expect_errors("", "0: the workload has no job\n");
+    expect_errors("device memory=1GiB\n", "0: the workload has no job\n");
 }
 
 Test(sim_workload, what_takes_too_long_is_refused) {
@@ -192,9 +192,8 @@ Test(sim_workload, a_long_line_is_refused_and_the_next_is_read) {
     char text[6000];
     memset(text, 'x', 5000);
     snprintf(text + 5000, sizeof(text) - 5000, "\nbad\n");
-    expect_errors(
-        text,
-        "1: longer than 4096 bytes\n2: 'bad': a line begins with job, device, kernels or gaps\n");
+    expect_errors(text, "1: the line is longer than 4096 bytes\n2: 'bad': a line must begin with "
+                        "job, device, kernels or gaps\n");
 }
 
 Test(sim_workload, no_more_than_a_hundred_faults_are_listed) {
@@ -205,7 +204,7 @@ Test(sim_workload, no_more_than_a_hundred_faults_are_listed) {
     cr_expect_eq(parse(&w, text, errors, sizeof(errors)), -EINVAL);
     cr_expect_not_null(strstr(errors, "\n100: "));
     cr_expect_null(strstr(errors, "\n101: "));
-    cr_expect_not_null(strstr(errors, "and 30 more\n"));
+    cr_expect_not_null(strstr(errors, "30 more errors are not listed\n"));
 }
 
 Test(sim_workload, what_is_written_reads_back_to_the_same) {

@@ -115,11 +115,11 @@ Test(sim_workload_kernels, what_a_host_does_between_launches) {
     expect_errors(
         "h 3us\nkernels name=a\nh\nh 0s\nh 2h\nw 3us\nk 1us sms=1\ndevice left=0 slots=3\n"
         "job name=j kernels=a iterations=1 " LITTLE "\n",
-        "1: time of a host in no sequence: `kernels name=...` comes first\n"
+        "1: host time outside a sequence: begin one with `kernels name=...`\n"
         "3: '' is not a time from 1ns to 1h\n"
         "4: '0s' is not a time from 1ns to 1h\n"
         "5: '2h' is not a time from 1ns to 1h\n"
-        "6: something follows\n"
+        "6: the line has words after the time\n"
         "8: left: '0' is not a number from 0.001 to 1\n"
         "8: slots: '3' is not a number from 1 to 2\n");
 }
@@ -173,9 +173,9 @@ Test(sim_workload_kernels, a_promise_and_a_burst) {
                   "job name=j kernels=a burst=c burst_until=1s " LITTLE "\n"
                   "job name=j iteration=1s burst=a burst_until=1s " LITTLE "\n",
                   "4: slo_of: 'p42' is not mean, p50, p95 or p99\n"
-                  "5: burst: a sequence, and burst_until after burst_from\n"
-                  "6: burst: a sequence, and burst_until after burst_from\n"
-                  "8: burst: not without kernels=\n"
+                  "5: burst needs a sequence, and burst_until after burst_from\n"
+                  "6: burst needs a sequence, and burst_until after burst_from\n"
+                  "8: burst cannot be given without kernels=\n"
                   "7: burst: there is no sequence 'c'\n");
 }
 
@@ -196,7 +196,7 @@ Test(sim_workload_kernels, every_fault_of_a_section_is_listed_with_its_line) {
                   "gaps\n"
                   "gaps name=g\n"
                   "job name=j kernels=a iterations=1 " LITTLE "\n",
-                  "1: a kernel that is in no sequence: `kernels name=...` comes first\n"
+                  "1: a kernel outside a sequence: begin one with `kernels name=...`\n"
                   "3: '' is not a time from 1ns to 1h\n"
                   "3: sms is missing\n"
                   "4: '2h' is not a time from 1ns to 1h\n"
@@ -204,39 +204,40 @@ Test(sim_workload_kernels, every_fault_of_a_section_is_listed_with_its_line) {
                   "6: sms: '0' is not a whole number from 1 to 100000000\n"
                   "6: class: 'both' is not compute, memory or unknown\n"
                   "6: compute: '1.1' is not a number from 0 to 1\n"
-                  "7: there is no key 'sms' here\n"
-                  "8: '5us': a line begins with job, device, kernels or gaps\n"
-                  "9: a kernel that is in no sequence: `kernels name=...` comes first\n"
+                  "7: the key 'sms' is unknown here\n"
+                  "8: '5us': a line must begin with job, device, kernels or gaps\n"
+                  "9: a kernel outside a sequence: begin one with `kernels name=...`\n"
                   "11: '0s' is not a time from 1ns to 1000h\n"
                   "12: 'sms=1' is not a time from 1ns to 1000h\n"
                   "14: name is missing\n"
                   "13: kernels: a is empty\n"
-                  "13: kernels: a second 'a'\n"
+                  "13: kernels: the sequence 'a' is given twice\n"
                   "15: gaps: g is empty\n"
-                  "15: gaps: a second 'g'\n");
+                  "15: gaps: the trace 'g' is given twice\n");
 }
 
 Test(sim_workload_kernels, every_fault_of_a_job_is_listed_with_its_line) {
-    expect_errors("kernels name=a\nk 1us sms=1\n"
-                  "job name=j kernels=b iterations=1 " LITTLE "\n"
-                  "job name=j kernels=a iterations=1 every=gaps:g " LITTLE "\n"
-                  "job name=j kernels=a iterations=1 every=0s " LITTLE "\n"
-                  "job name=j kernels=a iterations=1 demand=0.5 " LITTLE "\n"
-                  "job name=j iteration=1ms iterations=1 launch=1us " LITTLE "\n"
-                  "job name=j iterations=1 " LITTLE "\n"
-                  "job name=j kernels=a iterations=1 every=1ms think=1ms " LITTLE "\n"
-                  "job name=j kernels=a " LITTLE "\n"
-                  "job name=j iteration=1ms iterations=1 " LITTLE "\n",
-                  "5: every: '0s' is not closed, a time from 1ns to 1000h, exp(time), gaps:NAME "
-                  "or shuffled:NAME\n"
-                  "6: demand: not with kernels=\n"
-                  "7: launch: not without kernels=\n"
-                  "8: iteration is missing\n"
-                  "9: think, host: not with every=: requests come by themselves\n"
-                  "3: kernels: there is no sequence 'b'\n"
-                  "4: every: there are no gaps 'g'\n"
-                  "10: iterations is missing, and the device has no until\n"
-                  "11: jobs with kernels= and jobs with iteration= do not mix\n");
+    expect_errors(
+        "kernels name=a\nk 1us sms=1\n"
+        "job name=j kernels=b iterations=1 " LITTLE "\n"
+        "job name=j kernels=a iterations=1 every=gaps:g " LITTLE "\n"
+        "job name=j kernels=a iterations=1 every=0s " LITTLE "\n"
+        "job name=j kernels=a iterations=1 demand=0.5 " LITTLE "\n"
+        "job name=j iteration=1ms iterations=1 launch=1us " LITTLE "\n"
+        "job name=j iterations=1 " LITTLE "\n"
+        "job name=j kernels=a iterations=1 every=1ms think=1ms " LITTLE "\n"
+        "job name=j kernels=a " LITTLE "\n"
+        "job name=j iteration=1ms iterations=1 " LITTLE "\n",
+        "5: every: '0s' is not closed, a time from 1ns to 1000h, exp(time), gaps:NAME "
+        "or shuffled:NAME\n"
+        "6: demand cannot be given with kernels=\n"
+        "7: launch cannot be given without kernels=\n"
+        "8: iteration is missing\n"
+        "9: think and host cannot be given with every=, which sets the arrival of requests\n"
+        "3: kernels: there is no sequence 'b'\n"
+        "4: every: there is no trace of gaps 'g'\n"
+        "10: iterations is missing: give it, or an end of the run with until= of the device\n"
+        "11: jobs with kernels= and jobs with iteration= cannot be in one workload\n");
 }
 
 Test(sim_workload_kernels, what_takes_too_long_is_refused) {
@@ -260,7 +261,7 @@ Test(sim_workload_kernels, too_many_jobs_are_refused) {
     for (uint32_t i = 0; i <= WORKLOAD_MAX_KERNEL_JOBS; i++)
         fputs("job name=j kernels=a iterations=1 " LITTLE "\n", f);
     fclose(f);
-    expect_errors(text, "1003: more than 1000 jobs with kernels=\n");
+    expect_errors(text, "1003: the workload has more than 1000 jobs with kernels=\n");
     free(text);
 }
 

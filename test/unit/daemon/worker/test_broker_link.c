@@ -92,7 +92,9 @@ Test(broker_link, what_is_no_message_is_one) {
     cr_assert_eq(fdutil_send(b->sock, "nonsense", 8, NULL, 0), 0);
     logged_by(b, listen_once);
     cr_assert(b->worker->link.over);
-    cr_assert(strstr(text, "broker sent 8 bytes that are no message"), "%s", text);
+    cr_assert(strstr(text, "event=bad-message bytes=8 text=\"the broker sent an invalid message, "
+                           "so the worker ends\""),
+              "%s", text);
     wirebench_stop(b);
 }
 

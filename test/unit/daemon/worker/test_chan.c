@@ -187,7 +187,7 @@ Test(chan, a_sequence_number_that_jumps_ends_the_client) {
     w.bad->seq[0] += 5;
     wireclient_launch(w.bad, 0, 0, 1);
     expect_expelled(&w);
-    cr_expect_neq(strstr(w.bad->com->fault.text, "the record says"), NULL);
+    cr_expect_neq(strstr(w.bad->com->fault.text, "the record has"), NULL);
     end(&w);
 }
 

@@ -138,7 +138,7 @@ Test(description, the_worker_goes_by_the_device_that_is_described) {
     lie = &other;
     description_set(&other, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 8);
     cr_expect_eq(describe_device(&ops, NULL, &info, &got, &why), -EINVAL);
-    cr_expect(strstr(why, "not the one"), "%s", why);
+    cr_expect(strstr(why, "attributes contradict"), "%s", why);
     other = good;
     other.uuid[15]++;
     cr_expect_eq(describe_device(&ops, NULL, &info, &got, &why), -EINVAL);

@@ -509,17 +509,18 @@ Test(exec, what_is_not_the_clients_own_ends_it) {
     expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "1234", 4, "4 bytes of parameters");
     l.param_bytes = 8;
     l.block[2] = 33;
-    expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "12345678", 8, "that the device does not take");
+    expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "12345678", 8, "exceeds the device's limits");
     l.block[2] = 32;
     l.grid[1] = 4096;
-    expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "12345678", 8, "that the device does not take");
-    expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 8), "never sent");
-    expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 0, .on_seq = 2), "never sent");
+    expelled(WIRE_LAUNCH, 0, &l, sizeof(l), "12345678", 8, "exceeds the device's limits");
+    expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 8), "never submitted");
+    expelled(WIRE_STREAM_WAIT, 0, RECORD(wire_stream_wait, .on = 0, .on_seq = 2),
+             "never submitted");
     expelled(WIRE_STREAM_DESTROY, 5, RECORD(wire_stream_destroy, .rec = {0}), "stream 5");
     expelled(WIRE_MODULE_UNLOAD, 0, RECORD(wire_module_unload, .module = 7), "module 7");
     expelled(WIRE_CLUSTERS, 0,
              RECORD(wire_clusters, .threads = 1, .flags = wire_cluster_flags(2, 1, 1)),
-             "which this device does not count");
+             "does not support clusters");
     expelled(WIRE_FUNC_NAME, 0, RECORD(wire_func_name, .cap = 1), "outside the host window");
     expelled(WIRE_TEXT, 0, RECORD(wire_mem, .addr = 4096, .bytes = 4096),
              "outside the host window");
@@ -528,7 +529,7 @@ Test(exec, what_is_not_the_clients_own_ends_it) {
              "outside the host window");
     expelled(WIRE_MEM_BACK, 0, RECORD(wire_mem, .addr = 2 << 20, .bytes = 2 << 20), "whole pages");
     struct wire_func_get f = {.module = 0, .func = 0, .name_bytes = 5};
-    expelled(WIRE_FUNC_GET, 0, &f, sizeof(f), "kern", 5, "in use");
+    expelled(WIRE_FUNC_GET, 0, &f, sizeof(f), "kern", 5, "exists already");
     expelled(99, 0, RECORD(wire_ping, .rec = {0}), "unknown operation 99");
 }
 
@@ -549,10 +550,10 @@ static void expelled_for_texture(uint64_t handle, uint64_t addr, uint32_t times,
 Test(exec, a_texture_of_what_is_not_the_clients_own_ends_it) {
     const uint64_t all = WIRECLIENT_ALLOC_BYTES + wireclient_windows().module_bytes;
     const uint64_t own = 3 * 256 + 16 * 4; /* bytes of the texture */
-    const char *reason = "which is not the client's memory";
+    const char *reason = "is not the client's memory";
     expelled_for_texture(1, UINT64_MAX - 255, 1, reason);
     expelled_for_texture(1, (all - own + 511) / 256 * 256, 1, reason);
-    expelled_for_texture(3, 0, 2, "texture 3: its number is in use");
+    expelled_for_texture(3, 0, 2, "texture 3: the number is in use");
     expelled_for_texture(FAKEDEV_TEXTURES, 0, 1, "texture 8: ");
 }
 
@@ -728,11 +729,12 @@ Test(exec, readiness_says_what_the_device_is_or_why_there_is_none) {
     cr_expect_eq(msg.pid, getpid());
     cr_expect_str_eq(msg.device.name, "fake device");
     cr_expect_eq(msg.device.granularity_bytes, PAGE);
-    cr_assert_eq(
-        broker_link_ready(w.b->worker->link.fd, NULL, NULL, NULL, -ENODEV, "no such device"), 0);
+    cr_assert_eq(broker_link_ready(w.b->worker->link.fd, NULL, NULL, NULL, -ENODEV,
+                                   "salus-gpu has no such device driver; see --device"),
+                 0);
     cr_assert(wirebench_hear(w.b, &msg, NULL));
     cr_expect_eq(msg.result, -ENODEV);
-    cr_expect_str_eq(msg.text, "no such device");
+    cr_expect_str_eq(msg.text, "salus-gpu has no such device driver; see --device");
     end(&w);
 }
 

@@ -200,8 +200,8 @@ Test(null, a_device_that_always_computes_refuses_it) {
     ops.null_mode = NULL;
     struct wire_worker_msg msg = attach();
     cr_expect_eq(msg.result, -ENOTSUP);
-    cr_expect(strstr(msg.text, "this GPU computes: it has no null mode (--device-mode=null)"), "%s",
-              msg.text);
+    cr_expect(strstr(msg.text, "this GPU always computes: it does not support --device-mode=null"),
+              "%s", msg.text);
 }
 
 /* ---- the estimate ---------------------------------------------------------------------------- */

@@ -205,7 +205,7 @@ Test(replay, copies_there_and_back_that_had_begun_are_not) {
     wirebench_run(r.b);
     next_worker_when(&r, 0, back);
     cr_expect_neq(wireclient_fault(r.c), 0);
-    cr_expect(strstr(r.c->com->fault.text, "COPY was under way"), "%s", r.c->com->fault.text);
+    cr_expect(strstr(r.c->com->fault.text, "COPY was running"), "%s", r.c->com->fault.text);
     succession_end(&r);
 }
 
@@ -274,14 +274,14 @@ Test(replay, a_kernel_in_place_that_had_begun_fails_by_name) {
     struct begun_rig g = begin_held();
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 2));
     fails(&g, "next",
-          "kernel next was under way: what it had done by then cannot be undone: it reads");
+          "kernel next was running: its partial effects cannot be undone: the operation reads");
 }
 
 Test(replay, what_a_later_one_wrote_is_not_read_again) {
     struct begun_rig g = begin_held();
     next(&g, 0, 1, g.dev, g.dev + 64);
     say_begun(&g, 0, next(&g, 0, 1, g.dev + 64, g.dev));
-    fails(&g, "next", "others use what one writes");
+    fails(&g, "next", "other operations use memory that one of them writes");
 }
 
 /* The order in which the two streams began is unknown. */
@@ -289,11 +289,11 @@ Test(replay, two_streams_that_had_begun_must_not_meet) {
     struct begun_rig g = begin_held();
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 64));
     say_begun(&g, 1, next(&g, 1, 1, g.dev + 64, g.dev + 128));
-    fails(&g, "next", "others use what one writes");
+    fails(&g, "next", "other operations use memory that one of them writes");
     g = begin_held();
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 64));
     say_begun(&g, 1, next(&g, 1, 1, g.dev + 4, g.dev + 66));
-    fails(&g, "next", "others use what one writes");
+    fails(&g, "next", "other operations use memory that one of them writes");
     g = begin_held();
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev + 64));
     say_begun(&g, 1, next(&g, 1, 1, g.dev, g.dev + 128));
@@ -306,7 +306,7 @@ Test(replay, what_the_host_may_have_been_told_is_over_is_not_done_again) {
     struct wire_value v = {.addr = g.host + TO_AT + 64, .value = 1, .bytes = 4};
     next(&g, 0, 1, g.host + FROM_AT, g.dev + 64);
     say_begun(&g, 0, wireclient_send(g.r.c, WIRE_VALUE_WRITE, 0, false, &v, sizeof(v), NULL, 0));
-    fails(&g, "", "others use what one writes");
+    fails(&g, "", "other operations use memory that one of them writes");
     g = begin_held();
     v.addr = g.host + TO_AT + 64;
     next(&g, 0, 1, g.dev, g.dev + 64);
@@ -323,7 +323,7 @@ Test(replay, a_variable_is_not_written_behind_its_reader) {
     uint64_t step = where->addr;
     next(&g, 0, 2, g.dev, g.dev + 64);
     say_begun(&g, 0, wireclient_copy(g.r.c, 0, step, g.host + FROM_AT, 4));
-    fails(&g, "", "others use what one writes");
+    fails(&g, "", "other operations use memory that one of them writes");
     g = begin_held();
     next(&g, 0, 2, g.dev, g.dev + 64);
     say_begun(&g, 0, wireclient_copy(g.r.c, 0, g.dev + 256, g.host + FROM_AT, 4));
@@ -336,7 +336,8 @@ Test(replay, a_suspect_is_told_so) {
     say_begun(&g, 0, next(&g, 0, 1, g.dev, g.dev));
     atomic_store(&succession_client(&g.r)->recovery_state.header->suspects, 3);
     next_worker(&g.r);
-    cr_expect(strstr(g.r.c->com->fault.text, "was under way, one of 3 that may have ended it"),
+    cr_expect(strstr(g.r.c->com->fault.text,
+                     "was running, one of 3 kernels that may have ended the worker"),
               "%s", g.r.c->com->fault.text);
     cr_expect_eq(atomic_load(&succession_client(&g.r)->recovery_state.header->suspects), 0);
     succession_end(&g.r);
@@ -575,7 +576,7 @@ Test(replay, a_module_that_was_being_loaded) {
 static int refuse_place(struct dev_module *m, const struct dev_granule *where, uint32_t count,
                         char *why, size_t why_bytes) {
     (void)m, (void)where, (void)count;
-    snprintf(why, why_bytes, "variable x of a module is elsewhere than it was");
+    snprintf(why, why_bytes, "variable x of a module has another address than before");
     return -EINVAL;
 }
 

@@ -88,10 +88,11 @@ Test(gpu_choice, what_hides_gpus_on_purpose_is_not_explained) {
 }
 
 Test(gpu_choice, who_gets_no_gpu_is_told_why) {
-    expect_none("2", "CUDA_VISIBLE_DEVICES='2' begins with none of salusd's GPUs, 0 to 1");
-    expect_none("4294967295", "begins with none");
-    expect_none("GPU-b", "begins with none");
-    expect_none("GPU-a", "begins with none");
+    expect_none("2", "CUDA_VISIBLE_DEVICES='2' begins with a GPU that salusd does not have (it has "
+                     "GPUs 0 to 1)");
+    expect_none("4294967295", "begins with a GPU that salusd does not have");
+    expect_none("GPU-b", "begins with a GPU that salusd does not have");
+    expect_none("GPU-a", "begins with a GPU that salusd does not have");
     expect_none("GPU-a1,GPU-a1000", "names one twice");
     expect_none("1,1", "'1,1' names a GPU twice");
     expect_none("MIG-4c", "names a MIG instance");
@@ -101,7 +102,7 @@ Test(gpu_choice, who_gets_no_gpu_is_told_why) {
 Test(gpu_choice_rig, a_lone_gpu_is_named) {
     prepare(1);
     broker_rig_start(&rig);
-    expect_none("1", "begins with none of salusd's GPUs: it has GPU 0 alone");
+    expect_none("1", "begins with a GPU that salusd does not have; it has only GPU 0");
 }
 
 Test(gpu_choice, numbers_may_count_along_the_bus) {
@@ -111,7 +112,7 @@ Test(gpu_choice, numbers_may_count_along_the_bus) {
     cr_assert_eq(choice.order[0], 2);
     cr_assert_eq(number_of("GPU-a2"), 1);
     cr_assert_eq(choice.count, 1);
-    expect_none("2", "begins with none");
+    expect_none("2", "begins with a GPU that salusd does not have");
     setenv("CUDA_DEVICE_ORDER", "FASTEST_FIRST", 1);
     cr_assert_eq(number_of("0"), 0);
 }

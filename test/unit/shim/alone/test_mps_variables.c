@@ -70,6 +70,7 @@ Test(mps_variables, it_is_said_once) {
     n = read(ends[0], text, sizeof(text) - 1);
     cr_assert_gt(n, 0);
     text[n] = '\0';
-    cr_assert_not_null(strstr(text, "without effect: CUDA_MPS_CLIENT_PRIORITY=1"), "%s", text);
+    cr_assert_not_null(strstr(text, "settings of MPS have no effect: CUDA_MPS_CLIENT_PRIORITY=1"),
+                       "%s", text);
     cr_assert_eq(strchr(text, '\n'), text + n - 1, "one line: %s", text);
 }

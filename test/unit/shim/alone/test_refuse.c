@@ -150,8 +150,8 @@ Test(refuse, registered_memory_is_said_once_with_the_reason) {
     run("", false, registered_twice);
     cr_assert_eq(WEXITSTATUS(status), 0);
     cr_assert_eq(count("\n"), 1, "%s", said);
-    cr_assert(strstr(said, "reason=\"first reason\" do=\"allocate it by cudaHostAlloc"), "%s",
-              said);
+    cr_assert(strstr(said, "reason=\"first reason\" do=\"allocate the memory with cudaHostAlloc"),
+              "%s", said);
     run("", true, registered_twice);
     cr_assert_eq(WEXITSTATUS(status), 9);
 }
@@ -207,7 +207,7 @@ Test(refuse, a_strict_job_ends) {
         run("", true, bodies[i]);
         cr_assert(WIFEXITED(status));
         cr_assert_eq(WEXITSTATUS(status), JOB_STRICT_EXIT);
-        cr_assert(strstr(said, "it is strict"), "%s", said);
+        cr_assert(strstr(said, "its job is strict"), "%s", said);
         cr_assert_null(strstr(said, "second"));
         run("", false, bodies[i]);
         cr_assert(WIFEXITED(status));

@@ -346,10 +346,12 @@ static void check_refused(struct script *s, int expected) {
     struct conn c = {0};
     int note = give_note();
     cr_assert_eq(connect_to(s, &c), expected);
-    check_note(note, s->refuse                   ? "no"
-                     : s->offers && s->alloc > 4 ? "this process cannot reserve the addresses of "
-                                                   "its GPU's memory (ulimit -v)"
-                                                 : err_text(expected));
+    check_note(
+        note,
+        s->refuse ? "no"
+        : s->offers && s->alloc > 4
+            ? "this process cannot reserve the addresses of its GPU's memory; raise 'ulimit -v'"
+            : err_text(expected));
     cr_assert(is_free(FIRST));
     cr_assert(is_free(FIRST + 16 * GRANULE));
     cr_assert_eq(c.sock, -1);

@@ -69,7 +69,7 @@ static void (*while_shown)(uint64_t lo); /* runs on another thread meanwhile */
 
 struct share *share_show(uint64_t lo, uint64_t hi, const char **why) {
     struct share *s = calloc(1, sizeof(*s));
-    *why = "others have it mapped as well";
+    *why = "other processes map the memory too";
     if (while_shown) while_shown(lo);
     if (!shows_files) return NULL;
     *s = (struct share){.lo = lo, .bytes = hi - lo, .window = lo + WINDOW_BYTES};
@@ -256,15 +256,16 @@ Test(shim_registered, what_nobody_could_pin) {
 Test(shim_registered, reasons) {
     char *two = pages(2 * PAGE);
     int both = PROT_READ | PROT_WRITE;
-    expect_refused(mapped(PAGE, both, MAP_SHARED), PAGE, 0, "others have it mapped");
+    expect_refused(mapped(PAGE, both, MAP_SHARED), PAGE, 0, "other processes map the memory");
     char *partly = pages(2 * PAGE);
     cr_assert_neq(mmap(partly + PAGE, PAGE, both, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
                   MAP_FAILED);
-    expect_refused(partly, 2 * PAGE, 0, "others have it mapped");
+    expect_refused(partly, 2 * PAGE, 0, "other processes map the memory");
     expect_refused(mapped(PAGE, both | PROT_EXEC, MAP_PRIVATE), PAGE, 0, "executable");
     mprotect(two + PAGE, PAGE, PROT_READ);
-    expect_refused(two, 2 * PAGE, CU_MEMHOSTREGISTER_READ_ONLY, "only parts");
-    expect_refused(pages(2 * WINDOW_BYTES), 2 * WINDOW_BYTES, 0, "no room");
+    expect_refused(two, 2 * PAGE, CU_MEMHOSTREGISTER_READ_ONLY,
+                   "parts of the memory are read-only");
+    expect_refused(pages(2 * WINDOW_BYTES), 2 * WINDOW_BYTES, 0, "window of pinned memory is full");
     has_file = false;
     two[0] = 1;
     expect_refused(two, 8, 0, "the system");
@@ -783,7 +784,7 @@ Test(shim_registered, what_cannot_be_held) {
     stop = 0;
     cr_assert_eq(pthread_create(&thread, NULL, write_on, host), 0);
     for (int i = 0; i < 20; i++)
-        expect_refused(host, 20 * PAGE, 0, "the system does not let");
+        expect_refused(host, 20 * PAGE, 0, "the system does not allow");
     cr_expect(pages_private(of(host)), "it shows the window still");
     stop = 1;
     pthread_join(thread, &n);
@@ -943,7 +944,7 @@ Test(shim_registered, not_a_threads_own_variables) {
     cr_assert_eq(pthread_create(&thread, NULL, show_own_variables, NULL), 0);
     pthread_join(thread, &why);
     cr_assert_not_null(why, "they are shown");
-    cr_expect_not_null(strstr(why, "its own variables"), "%s", (char *)why);
+    cr_expect_not_null(strstr(why, "its thread-local variables"), "%s", (char *)why);
 }
 
 static void count_on_stack(void) {

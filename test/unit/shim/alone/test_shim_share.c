@@ -261,10 +261,10 @@ Test(shim_share, what_is_no_piece_of_one_file_is_not_shown) {
     cr_assert_neq(mmap(p + PAGE, PAGE, both, MAP_PRIVATE | MAP_FIXED, fd, PAGE), MAP_FAILED);
     expect_refused(p, 2 * PAGE, "private");
     cr_assert_neq(mmap(p + PAGE, PAGE, PROT_READ, at, fd, PAGE), MAP_FAILED);
-    expect_refused(p, 2 * PAGE, "written");
+    expect_refused(p, 2 * PAGE, "read-only");
     munmap(p + PAGE, PAGE);
-    expect_refused(p, 2 * PAGE, "not mapped");
-    expect_refused(p + PAGE, PAGE, "not mapped");
+    expect_refused(p, 2 * PAGE, "no longer mapped");
+    expect_refused(p + PAGE, PAGE, "no longer mapped");
     cr_assert_neq(mmap(p + PAGE, PAGE, both, at, fd, PAGE), MAP_FAILED);
     share_hide(show(p, 2 * PAGE)); /* in two mappings, but in order */
 }
@@ -299,7 +299,7 @@ Test(shim_share, what_the_worker_refuses_leaves_nothing) {
     answer = 0;
     share_hide(show(p, PAGE));
     used = WINDOW_BYTES;
-    expect_refused(p, PAGE, "no room");
+    expect_refused(p, PAGE, "window of pinned memory is full");
     state.conn.minor = 4;
     expect_refused(p, PAGE, "older");
 }

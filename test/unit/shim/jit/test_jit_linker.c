@@ -85,7 +85,7 @@ Test(jit_linker, files_are_inputs) {
     unlink(path);
     cr_assert_eq(nvJitLinkAddFile(l, NVJITLINK_INPUT_PTX, "/nowhere/a.ptx"),
                  NVJITLINK_ERROR_INVALID_INPUT);
-    expect_log("/nowhere/a.ptx: no such file, or none that can be read\n");
+    expect_log("/nowhere/a.ptx: the file does not exist or cannot be read\n");
     cr_assert_eq(nvJitLinkComplete(l), NVJITLINK_SUCCESS);
     cr_assert_eq(nvJitLinkGetLinkedCubinSize(l, &bytes), NVJITLINK_SUCCESS);
 }
@@ -108,10 +108,8 @@ Test(jit_linker, what_is_no_input_is_refused_and_named) {
     cr_assert_eq(add(NVJITLINK_INPUT_ANY, "hello"), NVJITLINK_ERROR_UNRECOGNIZED_INPUT);
     cr_assert_eq(add(NVJITLINK_INPUT_LTOIR, "hello"), NVJITLINK_ERROR_LTO_NOT_ENABLED);
     cr_assert_eq(add(99, "hello"), NVJITLINK_ERROR_INCORRECT_INPUT_TYPE);
-    expect_log("part: no PTX: it has no .target\n"
-               "part: the PTX is for sm_90, the device is sm_80\n"
-               "part: no object of host code\n"
-               "part: neither a fatbin, a cubin nor PTX\n"
-               "part: LTO-IR, which needs -lto\n"
-               "part: unknown type of input 99\n");
+    expect_log("part: the input is not PTX: it lacks .target\npart: the PTX is for sm_90, the "
+               "device is sm_80\npart: the input is not an object file\npart: the input is neither "
+               "a fatbin, a cubin nor PTX\npart: the input is LTO-IR; give the linker -lto\npart: "
+               "the input's type 99 is unknown\n");
 }

@@ -51,11 +51,11 @@ Test(cuda_choice, what_is_none_is_said_with_what_there_is) {
     cr_expect_str_eq(why, "no GPU has the UUID GPU-12345678: the driver has 0: " UUID(
                               "5a") ", 1: " UUID("5b") ", 2: " UUID("5c"));
     cr_expect_eq(find(3, NULL), -ENODEV);
-    cr_expect_str_eq(why, "there is no GPU 3: the driver has 3, 0: " UUID("5a") ", 1: " UUID(
+    cr_expect_str_eq(why, "the driver has no GPU 3; it has 3 GPUs, 0: " UUID("5a") ", 1: " UUID(
                               "5b") ", 2: " UUID("5c"));
     cr_expect_eq(find(0, "99999999999999999999999"), -ENODEV);
     cr_expect_eq(find(0, "GPU-"), -ENODEV);
-    cr_expect_str_eq(why, "'GPU-' is neither an index nor a UUID");
+    cr_expect_str_eq(why, "device_id 'GPU-' is neither an index nor a UUID");
     cr_expect_eq(find(0, "1x"), -ENODEV);
 }
 

@@ -479,7 +479,8 @@ Test(cuda_subgrid_own, a_part_that_is_refused_is_the_last) {
     finish(2);
     cr_assert_eq(rig.faulty->fired(), 1);
     cr_assert_eq(parts_run(), 3);
-    cr_assert(ops[0].dev.result != 0 && strstr(ops[0].dev.fault_text, "the driver refused it"));
+    cr_assert(ops[0].dev.result != 0 &&
+              strstr(ops[0].dev.fault_text, "the driver rejected the operation"));
     cr_assert_eq(ops[1].dev.result, ERR_CANCELLED);
     place(2, 3 * WAVE, 1, 1);
     finish(3);

@@ -99,9 +99,9 @@ Test(models_file, long_lines) {
     cr_expect_eq(strlen(file.settings[0].argv[0]), 188);
     models_file_finish(&file);
     snprintf(text, sizeof(text), MODEL "program = %0189d\n", 7);
-    expect_fault(text, ":5: more than 198 bytes");
+    expect_fault(text, ":5: the line has more than 198 bytes");
     snprintf(text, sizeof(text), MODEL "program = %0180d          rm -r /\n", 7);
-    expect_fault(text, ":5: more than 198 bytes");
+    expect_fault(text, ":5: the line has more than 198 bytes");
     expect_right(MODEL "version = 3"); /* no end of line */
     cr_expect_str_eq(file.models[0].versions[0], "3");
     models_file_finish(&file);
@@ -111,7 +111,8 @@ Test(models_file, bytes_that_are_none) {
     const char nul[] = MODEL "version = 1\0 2\n";
 
     cr_expect_eq(read_bytes(nul, sizeof(nul) - 1), -EINVAL);
-    cr_expect(strstr(said, ":5: more than 198 bytes, or a NUL"), "%s", said);
+    cr_expect(strstr(said, ":5: the line has more than 198 bytes, or a byte of value 0"), "%s",
+              said);
     models_file_finish(&file);
 }
 
@@ -126,10 +127,10 @@ Test(models_file, long_names) {
     models_file_finish(&file);
     snprintf(text, sizeof(text), "[model %043d]\nprogram = p\ninput = x INT8\noutput = y INT8\n",
              1);
-    expect_fault(text, "1 to 42 characters");
+    expect_fault(text, "must have 1 to 42 printable characters");
     snprintf(text, sizeof(text), "[model %060d]\nprogram = p\ninput = x INT8\noutput = y INT8\n",
              1);
-    expect_fault(text, "1 to 42 characters");
+    expect_fault(text, "must have 1 to 42 printable characters");
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -138,38 +139,38 @@ Test(models_file, faults) {
     static const struct {
         const char *text, *part;
     } bad[] = {
-        {"", "no [model NAME]"},
-        {"what\n", ":1: not a section"},
-        {"[front]\naddress = localhost\n" MODEL, "'localhost' is no address in numbers"},
+        {"", "no section [model NAME]"},
+        {"what\n", ":1: the line is neither [SECTION] nor NAME = VALUE"},
+        {"[front]\naddress = localhost\n" MODEL, "'localhost' is not an IPv4 or IPv6 address"},
         {"[front]\nport = 65536\n" MODEL, "port: '65536' is not a whole number from 0 to 65535"},
         {"[front]\nconnections = 0\n" MODEL, "connections: '0'"},
-        {"[front]\nport2 = 1\n" MODEL, "[front] port2: there is no such name here"},
-        {"[other]\nx = 1\n" MODEL, "[other] x: there is no such section"},
-        {"[model ]\nx = 1\n", "no name for a model"},
-        {"[model a/b]\nx = 1\n", "no name for a model"},
-        {"[model a\"b]\nx = 1\n", "no name for a model"},
-        {"[model a b]\nx = 1\n", "no name for a model"},
-        {"[model m]\nworkers = 1\n", "[model m] program is missing"},
-        {"[model m]\nworkers = 1\n", "[model m] an input is missing"},
-        {"[model m]\nworkers = 1\n", "[model m] an output is missing"},
-        {MODEL "program =\n", "a program is needed"},
+        {"[front]\nport2 = 1\n" MODEL, "[front] port2: there is no such setting in this section"},
+        {"[other]\nx = 1\n" MODEL, "[other] x: the section is unknown"},
+        {"[model ]\nx = 1\n", "the model's name must have 1 to 42"},
+        {"[model a/b]\nx = 1\n", "the model's name must have 1 to 42"},
+        {"[model a\"b]\nx = 1\n", "the model's name must have 1 to 42"},
+        {"[model a b]\nx = 1\n", "the model's name must have 1 to 42"},
+        {"[model m]\nworkers = 1\n", "[model m] the setting program is missing"},
+        {"[model m]\nworkers = 1\n", "[model m] no input is given"},
+        {"[model m]\nworkers = 1\n", "[model m] no output is given"},
+        {MODEL "program =\n", "the command is empty"},
         {MODEL "workers = 65\n", "'65' is not a whole number from 1 to 64"},
         {MODEL "workers = -1\n", "workers: '-1'"},
-        {MODEL "sizes = 1 4 4\n", "sizes rise"},
-        {MODEL "sizes =\n", "at least one size"},
+        {MODEL "sizes = 1 4 4\n", "batch sizes must ascend"},
+        {MODEL "sizes =\n", "no batch size is given"},
         {MODEL "sizes = 1 5000\n", "sizes: '5000'"},
         {MODEL "policy = best\n", "there is no policy 'best'"},
-        {MODEL "deadline = 0s\n", "'0s' is not a time up to 24h"},
+        {MODEL "deadline = 0s\n", "'0s' is not a time of at most 24h"},
         {MODEL "limit = 25h\n", "'25h' is not a time"},
-        {MODEL "salus = perhaps\n", "yes or no, not 'perhaps'"},
-        {MODEL "version = 1/2\n", "'1/2' is no version"},
-        {MODEL "version =\n", "'' is no version"},
-        {MODEL "input = x FP32\n", "a second 'x'"},
-        {MODEL "input = z\n", "'z' is not a name, a datatype"},
-        {MODEL "input = z FP32 -2\n", "'-2' is no dimension"},
-        {MODEL "input = z FP32 0\n", "'0' is no dimension"},
-        {MODEL "input = z FP32 1x\n", "'1x' is no dimension"},
-        {MODEL "input = z FP32 4294967296\n", "'4294967296' is no dimension"},
+        {MODEL "salus = perhaps\n", "'perhaps' is not yes or no"},
+        {MODEL "version = 1/2\n", "'1/2' is not a version"},
+        {MODEL "version =\n", "'' is not a version"},
+        {MODEL "input = x FP32\n", "the tensor 'x' is given twice"},
+        {MODEL "input = z\n", "'z' is not of the form NAME DATATYPE"},
+        {MODEL "input = z FP32 -2\n", "'-2' is not a dimension"},
+        {MODEL "input = z FP32 0\n", "'0' is not a dimension"},
+        {MODEL "input = z FP32 1x\n", "'1x' is not a dimension"},
+        {MODEL "input = z FP32 4294967296\n", "'4294967296' is not a dimension"},
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -184,7 +185,7 @@ Test(models_file, files_that_are_none) {
     cr_expect(strstr(buf_str(&errors), "No such file"));
     models_file_finish(&file);
     cr_expect_eq(models_file_read(&file, "/", &errors), -EINVAL);
-    cr_expect(strstr(buf_str(&errors), "it cannot be read"));
+    cr_expect(strstr(buf_str(&errors), "the file cannot be read"));
     models_file_finish(&file);
     buf_finish(&errors);
 }
@@ -196,7 +197,7 @@ Test(models_file, too_many) {
     for (int i = 0; i <= (int)MODELS_FILE_MODELS; i++)
         n += (size_t)snprintf(text + n, sizeof(text) - n,
                               "[model m%d]\nprogram = p\ninput = x INT8\noutput = y INT8\n", i);
-    expect_fault(text, "too many models");
+    expect_fault(text, "the file has too many models");
     n = (size_t)snprintf(text, sizeof(text), MODEL);
     for (int i = 0; i < (int)MODELS_FILE_TENSORS; i++)
         n += (size_t)snprintf(text + n, sizeof(text) - n, "input = t%d INT8\n", i);
@@ -245,8 +246,8 @@ Test(models_file, faults_of_jobs) {
     expect_fault(MODEL "slo-of = p90\n", "'p90' is not mean, p50, p95 or p99");
     expect_fault(MODEL "persistent = much\n", "'much' is not a size such as 512MiB");
     expect_fault(MODEL "gpu = first\n", "gpu: 'first' is not the number of a GPU");
-    expect_fault(MODEL "weight =\n", "weight: a value is needed");
-    expect_fault(MODEL "name = other\n", "name: there is no such name here");
+    expect_fault(MODEL "weight =\n", "weight: the value is missing");
+    expect_fault(MODEL "name = other\n", "name: there is no such setting in this section");
     expect_fault(MODEL "salus = no\nweight = 3\n",
-                 "[model m] weight is said of jobs, and with salus = no there are none");
+                 "[model m] weight applies only to jobs of Salus: remove it, or set salus = yes");
 }

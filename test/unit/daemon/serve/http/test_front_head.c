@@ -159,7 +159,7 @@ Test(front_head, chunks_are_seen) {
 }
 
 Test(front_head, fields_that_are_none) {
-    expect(OF("Host: y\r\n"), 400, "Host is there twice");
+    expect(OF("Host: y\r\n"), 400, "Host is given twice");
     expect(OF("Salus-Application: a\r\nsalus-application: b\r\n"), 400, "twice");
     expect("GET /v2 HTTP/1.1\r\n\r\n", 400, "Host is missing");
     expect(OF("X : y\r\n"), 400, "a space");

@@ -124,17 +124,17 @@ static void expect_failed(const struct tensor *list, uint32_t count, int status,
 
 Test(infer_answer, a_model_keeps_to_what_it_says) {
     struct tensor t = given[2];
-    expect_failed(given, 2, 500, "gave no output \"sum\"");
+    expect_failed(given, 2, 500, "computed no output \"sum\"");
     t.bytes = 7;
     expect_failed(&t, 1, 500, "7 bytes of data, but 2 elements");
     t.type = DATATYPE_INT32;
-    expect_failed(&t, 1, 500, "is INT32, and should be FP32");
+    expect_failed(&t, 1, 500, "has datatype INT32, and must have FP32");
     t = given[2];
     t.rank = 2;
-    expect_failed(&t, 1, 500, "has shape [2,0], and should have [-1] (-1: any)");
+    expect_failed(&t, 1, 500, "has shape [2,0], and must have shape [-1] (-1: any)");
     t = given[2];
     t.data = "\0\0\x80\x3f\0\0\xc0\x7f";
-    expect_failed(&t, 1, 400, "element 1: not finite");
+    expect_failed(&t, 1, 400, "element 1: the value is not finite");
 }
 
 static void expect_unbound(const char *json, const char *part) {
@@ -150,19 +150,19 @@ static void expect_unbound(const char *json, const char *part) {
 }
 
 Test(infer_answer, requests_are_held_against_their_model) {
-    expect_unbound("{\"inputs\":[" A "]}", "1 inputs are there, but model");
+    expect_unbound("{\"inputs\":[" A "]}", "the request has 1 inputs, but model");
     expect_unbound("{\"inputs\":[" A "," T ",{\"name\":\"z\",\"datatype\":\"BOOL\",\"shape\":[0],"
                    "\"data\":[]}]}",
                    "has no input \"z\"");
     expect_unbound("{\"inputs\":[" T ",{\"name\":\"a\",\"datatype\":\"INT8\",\"shape\":[1,2],"
                    "\"data\":[1,2]}]}",
-                   "input \"a\" is INT8, and should be UINT8");
+                   "input \"a\" has datatype INT8, and must have UINT8");
     expect_unbound("{\"inputs\":[" T ",{\"name\":\"a\",\"datatype\":\"UINT8\",\"shape\":[2,1],"
                    "\"data\":[1,2]}]}",
-                   "has shape [2,1], and should have [-1,2] (-1: any)");
+                   "has shape [2,1], and must have shape [-1,2] (-1: any)");
     expect_unbound("{\"inputs\":[" T ",{\"name\":\"a\",\"datatype\":\"UINT8\",\"shape\":[2],"
                    "\"data\":[1,2]}]}",
-                   "has shape [2], and should have [-1,2]");
+                   "has shape [2], and must have shape [-1,2]");
     expect_unbound("{\"outputs\":[{\"name\":\"a\"}],\"inputs\":[" A "," T "]}",
                    "has no output \"a\"");
 }

@@ -110,25 +110,26 @@ Test(infer_request, binary_lies_in_the_body) {
 
 Test(infer_request, sizes_disagree) {
     expect_refused("{\"inputs\":[" BINARY("a", "FP32", "[2]", "8") "]}", "1234567", 7,
-                   "binary_data_size is 8, but 7 bytes are left");
+                   "binary_data_size is 8, but 7 bytes of the body are left");
     expect_refused("{\"inputs\":[" BINARY("a", "FP32", "[2]", "8") "]}", "123456789", 9,
-                   "1 bytes are left of the body");
+                   "the body has 1 bytes after the inputs' binary data");
     expect_refused("{\"inputs\":[" BINARY("a", "FP32", "[3]", "8") "]}", "12345678", 8,
                    "8 bytes of data, but 3 elements of FP32 are 12");
     expect_refused("{\"inputs\":[" BINARY("a", "FP32", "[2]", "-8") "]}", "12345678", 8,
-                   "no whole number");
+                   "not a whole number");
     expect_refused("{\"inputs\":[" BINARY("a", "FP32", "[2]", "1e30") "]}", "12345678", 8,
-                   "no whole number");
+                   "not a whole number");
     expect_refused("{\"inputs\":[" BINARY("a", "BOOL", "[2]", "2") "]}", "\1\2", 2, "0 or 1");
-    expect_bad("{\"inputs\":[" BINARY("a", "BOOL", "[2]", "2") "]}", "0 bytes are left");
+    expect_bad("{\"inputs\":[" BINARY("a", "BOOL", "[2]", "2") "]}",
+               "0 bytes of the body are left");
 }
 
 Test(infer_request, elements_of_bytes_stay_within) {
     const char *json = "{\"inputs\":[" BINARY("a", "BYTES", "[2]", "9") "]}";
-    expect_refused(json, "\1\0\0\0z\1\0\0\0", 9, "element 1 of 2 goes beyond its 9 bytes");
-    expect_refused(json, "\xff\xff\xff\xff\0\0\0\0\0", 9, "element 0 of 2 goes beyond");
-    expect_refused(json, "\2\0\0\0zz\0\0\0", 9, "element 1 of 2 goes beyond");
-    expect_refused(json, "\0\0\0\0\0\0\0\0z", 9, "1 bytes are left behind its 2 elements");
+    expect_refused(json, "\1\0\0\0z\1\0\0\0", 9, "element 1 of 2 exceeds its 9 bytes");
+    expect_refused(json, "\xff\xff\xff\xff\0\0\0\0\0", 9, "element 0 of 2 exceeds");
+    expect_refused(json, "\2\0\0\0zz\0\0\0", 9, "element 1 of 2 exceeds");
+    expect_refused(json, "\0\0\0\0\0\0\0\0z", 9, "1 bytes follow its 2 elements");
 }
 
 Test(infer_request, header_length_beyond_the_body) {
@@ -158,24 +159,24 @@ Test(infer_request, shapes) {
                "more than 4294967296 elements");
     expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[9007199254740992]", "[1]") "]}",
                "more than 4294967296 elements");
-    expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[-1]", "[1]") "]}", "no whole number");
-    expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[1.5]", "[1]") "]}", "no whole number");
-    expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[\"1\"]", "[1]") "]}", "no whole number");
-    expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "1", "[1]") "]}", "\"shape\" is no array");
+    expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[-1]", "[1]") "]}", "not a whole number");
+    expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[1.5]", "[1]") "]}", "not a whole number");
+    expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[\"1\"]", "[1]") "]}", "not a whole number");
+    expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "1", "[1]") "]}", "\"shape\" is not an array");
     expect_bad(
         "{\"inputs\":[" INPUT("a", "UINT8", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "[1]") "]}",
         "more than 16 dimensions");
 }
 
 Test(infer_request, members) {
-    expect_bad("", "there is no JSON");
-    expect_bad("[]", "no object");
-    expect_bad("{}", "\"inputs\" is no array");
+    expect_bad("", "the body has no JSON");
+    expect_bad("[]", "not an object");
+    expect_bad("{}", "\"inputs\" is not an array");
     expect_bad("{\"inputs\":[]}", "at least one");
-    expect_bad("{\"inputs\":{}}", "\"inputs\" is no array");
-    expect_bad("{\"inputs\":[1]}", "input 0 is no object");
+    expect_bad("{\"inputs\":{}}", "\"inputs\" is not an array");
+    expect_bad("{\"inputs\":[1]}", "input 0 is not an object");
     expect_bad("{\"inputs\":[{}]}", "\"name\" is missing");
-    expect_bad("{\"inputs\":[{\"name\":1}]}", "\"name\" is no string");
+    expect_bad("{\"inputs\":[{\"name\":1}]}", "\"name\" is not a string");
     expect_bad("{\"inputs\":[{\"name\":\"\"}]}", "\"name\" has 0 bytes");
     expect_bad("{\"inputs\":[{\"name\":\"a\"}]}", "\"datatype\" is missing");
     expect_bad("{\"inputs\":[" INPUT("a", "FP33", "[1]", "[1]") "]}", "no datatype \"FP33\"");
@@ -185,7 +186,7 @@ Test(infer_request, members) {
                "has no data");
     expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[1]", "[1]") "," INPUT("a", "UINT8", "[1]",
                                                                            "[1]") "]}",
-               "\"a\" is there twice");
+               "\"a\" is given twice");
     expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[1]", "[1],\"data\":[2]") "]}", "twice");
     expect_bad("{\"inputs\":[" INPUT("a", "UINT8", "[1]", "[1],\"name\":\"b\"") "]}", "twice");
     expect_bad("{\"inputs\":[],\"inputs\":[" INPUT("a", "UINT8", "[1]", "[1]") "]}", "twice");
@@ -200,21 +201,21 @@ Test(infer_request, members) {
 #define WITH(member) "{" member ",\"inputs\":[" INPUT("a", "UINT8", "[1]", "[1]") "]}"
 
 Test(infer_request, parameters) {
-    expect_bad(WITH("\"id\":1"), "\"id\" is no string");
+    expect_bad(WITH("\"id\":1"), "\"id\" is not a string");
     expect_bad(WITH("\"id\":\"a\\nb\""), "control character");
-    expect_bad(WITH("\"parameters\":1"), "\"parameters\" is no object");
+    expect_bad(WITH("\"parameters\":1"), "\"parameters\" is not an object");
     expect_bad(WITH("\"parameters\":{\"deadline_ms\":0}"), "deadline_ms");
     expect_bad(WITH("\"parameters\":{\"deadline_ms\":-1}"), "deadline_ms");
     expect_bad(WITH("\"parameters\":{\"deadline_ms\":\"5\"}"), "deadline_ms");
     expect_bad(WITH("\"parameters\":{\"deadline_ms\":1e300}"), "deadline_ms");
-    expect_bad(WITH("\"parameters\":{\"application\":7}"), "\"application\" is no string");
+    expect_bad(WITH("\"parameters\":{\"application\":7}"), "\"application\" is not a string");
     expect_bad(WITH("\"parameters\":{\"application\":\""
                     "0123456789012345678901234567890123456789012345678901234567890123\"}"),
-               "has 64 bytes: 1 to 63");
+               "has 64 bytes: it must have 1 to 63");
     expect_bad(WITH("\"parameters\":{\"binary_data_output\":1}"), "neither true nor false");
     expect_bad(WITH("\"parameters\":{\"sequence_id\":1}"), "not supported");
-    expect_bad(WITH("\"outputs\":1"), "\"outputs\" is no array");
-    expect_bad(WITH("\"outputs\":[{\"name\":\"o\"},{\"name\":\"o\"}]"), "asked for twice");
+    expect_bad(WITH("\"outputs\":1"), "\"outputs\" is not an array");
+    expect_bad(WITH("\"outputs\":[{\"name\":\"o\"},{\"name\":\"o\"}]"), "requested twice");
     expect_bad(WITH("\"outputs\":[{\"name\":\"o\",\"parameters\":{\"binary_data\":1}}]"),
                "neither true nor false");
     expect_bad(WITH("\"outputs\":[{\"name\":\"o\",\"parameters\":{\"classification\":3}}]"),
@@ -225,14 +226,14 @@ Test(infer_request, text) {
     expect_bad(WITH("\"id\":\"\xff\""), "not UTF-8");
     expect_bad(WITH("\"id\":\"a\nb\""), "control character");
     expect_bad(WITH("\"id\":\"a\\u0000b\""), "\\u0000");
-    expect_bad(WITH("\"i\\u0064\":\"a\""), "has escapes");
-    expect_bad(WITH("\"id\":nonsense"), "not JSON, from here on: 'nonsense");
-    expect_bad(WITH("\"id\":\"a\"") "x", "not JSON");
-    expect_bad(WITH("\"id\":\"a\"") "}", "more brackets closed");
-    expect_bad(WITH("\"x\":[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"), "nested more than 16 deep");
+    expect_bad(WITH("\"i\\u0064\":\"a\""), "contains escapes");
+    expect_bad(WITH("\"id\":nonsense"), "the body is not valid JSON from here on: 'nonsense");
+    expect_bad(WITH("\"id\":\"a\"") "x", "not valid JSON");
+    expect_bad(WITH("\"id\":\"a\"") "}", "closes a bracket");
+    expect_bad(WITH("\"x\":[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"), "nested more than 16 levels deep");
     expect_bad(
         "{\"inputs\":[" INPUT("a", "UINT8", "[1]", "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]") "]}",
-        "nested more than 16 deep");
+        "nested more than 16 levels deep");
 }
 
 /* Keys that look like data in other places are left unchanged. */
@@ -270,7 +271,7 @@ Test(infer_request, what_is_too_much) {
     char *large = repeated("{\"x\":\"", "0123456789", 6554, "\"}");
     expect_bad(many, "more than 64 inputs");
     expect_bad(outputs, "more than 64 outputs");
-    expect_bad(keys, "\"a\" is there twice");
+    expect_bad(keys, "\"a\" is given twice");
     expect_bad(large, "more than 65536 bytes beside the tensors' data");
     free(many);
     free(outputs);

@@ -129,10 +129,10 @@ Test(infer_values, refuses_what_is_no_number) {
                                       "[,]",  "[1,]", "[",    "[1",   "1",     "[\"1\"]"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         expect_refused(DATATYPE_FP32, 1, bad[i], "");
-    expect_refused(DATATYPE_INT32, 1, "[1.0]", "is no integer");
-    expect_refused(DATATYPE_INT32, 1, "[1e3]", "is no integer");
+    expect_refused(DATATYPE_INT32, 1, "[1.0]", "is not an integer");
+    expect_refused(DATATYPE_INT32, 1, "[1e3]", "is not an integer");
     expect_refused(DATATYPE_BOOL, 1, "[1]", "neither true nor false");
-    expect_refused(DATATYPE_BYTES, 1, "[1]", "is no string");
+    expect_refused(DATATYPE_BYTES, 1, "[1]", "is not a string");
     expect_refused(DATATYPE_BYTES, 1, "[\"\\x\"]", "wrong escape");
 }
 
@@ -167,7 +167,7 @@ Test(infer_values, what_json_cannot_say_is_not_written) {
     expect_unwritten(DATATYPE_FP32, "\0\0\xc0\x7f", 4, "not finite");
     expect_unwritten(DATATYPE_FP64, "\0\0\0\0\0\0\xf0\xff", 8, "not finite");
     expect_unwritten(DATATYPE_FP16, "\0\x7c", 2, "not finite");
-    expect_unwritten(DATATYPE_BF16, "\0\0", 2, "ask for binary data");
+    expect_unwritten(DATATYPE_BF16, "\0\0", 2, "request binary data");
     expect_unwritten(DATATYPE_BYTES, "\1\0\0\0\xff", 5, "not UTF-8");
 }
 

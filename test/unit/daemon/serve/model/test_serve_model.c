@@ -125,17 +125,17 @@ static void expect_error(const char *part) {
 Test(serve_model, is_told_how_it_is_started) {
     unsetenv("SALUS_SERVE_FD");
     s = salus_serve_open();
-    expect_error("salus-serve starts");
+    expect_error("only salus-serve can start");
     cr_expect_eq(salus_serve_next(s), -1);
-    expect_error("salus-serve starts");
+    expect_error("only salus-serve can start");
     salus_serve_close(s);
     setenv("SALUS_SERVE_FD", "3x", 1);
     s = salus_serve_open();
-    expect_error("no number");
+    expect_error("not the number");
     salus_serve_close(s);
     setenv("SALUS_SERVE_FD", "0", 1);
     s = salus_serve_open();
-    expect_error("no socket");
+    expect_error("not a socket");
     salus_serve_close(s);
     cr_expect_str_eq(salus_serve_error(NULL), "out of memory");
     cr_expect_eq(salus_serve_next(NULL), -1);
@@ -211,7 +211,7 @@ Test(serve_model, joined_with_and_without_a_copy) {
     cr_assert_eq(salus_serve_joined(s, "x", &again), 0);
     cr_expect_eq(again.data, x.data);
     cr_expect_eq(salus_serve_joined(s, "only", &x), -1);
-    expect_error("1 of 2 requests");
+    expect_error("only 1 of 2 requests");
     cr_expect_eq(salus_serve_joined(s, "z", &x), -1);
     expect_error("no input \"z\"");
     cr_expect_eq(iterations, 2);
@@ -237,7 +237,7 @@ Test(serve_model, a_joined_answer_is_divided) {
     cr_expect_eq(salus_serve_rows(s, 0), 1);
     cr_expect_eq(salus_serve_rows(s, 1), 2);
     cr_expect_eq(salus_serve_answer(s, "y", "INT8", 2, two, all), -1);
-    expect_error("has 2 rows, and the batch's inputs have 3");
+    expect_error("has 2 rows, but the batch's inputs have 3");
     cr_expect_eq(salus_serve_answer(s, "y", "INT8", 1, (const int64_t[]){3}, all), 0);
     cr_expect_eq(salus_serve_answer(s, "b", "BYTES", 1, (const int64_t[]){3}, all), -1);
     expect_error("by itself");
@@ -270,7 +270,7 @@ Test(serve_model, mistakes_are_told) {
     cr_expect_null(salus_serve_output(s, 0, "y", "FP32", 17, one, 0));
     expect_error("17 dimensions");
     cr_expect_null(salus_serve_output(s, 0, "y", "FP32", 1, negative, 0));
-    expect_error("dimension 0 is -1");
+    expect_error("dimension 0 cannot be -1");
     cr_expect_eq(salus_serve_done(s), -1);
     expect_error("no tensors");
     cr_assert(salus_serve_output(s, 0, "y", "FP32", 2, one, 12));

@@ -61,13 +61,14 @@ Test(plan_step, events_that_cannot_be_change_nothing) {
            "@1 +7<1000 +7<1000 +8/2<1000 -9 a2=5 a0=0\n"
            "@21 w0=0\n"
            "@22 w0=20\n",
-           "@0 rejected (there is such a worker already) rejected (there can be no such worker)"
-           " rejected (there is no such worker) rejected (there is no such worker)"
+           "@0 rejected (this worker is ready already) rejected (the worker's number is too large)"
+           " rejected (no worker has this number) rejected (no worker has this number)"
            " rejected (the worker has no batch)\n"
-           "@1 rejected (there is such a request already) rejected (there is no such application)"
-           " rejected (there is no such request) rejected (there is no such application)"
-           " rejected (nothing takes no time) w0:7\n"
-           "@21 rejected (nothing takes no time)\n"
+           "@1 rejected (a request with this id exists already) rejected (the event's application "
+           "is unknown)"
+           " rejected (no request has this id) rejected (the event's application is unknown)"
+           " rejected (a measured time is 0) w0:7\n"
+           "@21 rejected (a measured time is 0)\n"
            "@22\n");
 }
 
@@ -164,9 +165,10 @@ Test(plan_step, configurations_that_cannot_be_are_refused) {
     expect_refused((struct plan_config){.sizes = {1, 129}, .size_count = 2},
                    "a batch has at most 128 requests");
     expect_refused((struct plan_config){.size_count = 17}, "there are at most 16 batch sizes");
-    expect_refused((struct plan_config){.c1 = -1}, "c1 must be above 0, and a number");
-    expect_refused((struct plan_config){.b_per_ms = 2}, "b must be above 0 and at most 1 a ms");
-    expect_refused((struct plan_config){.point_milli = 1000}, "a quantile is below 1");
+    expect_refused((struct plan_config){.c1 = -1}, "c1 must be a finite number above 0");
+    expect_refused((struct plan_config){.b_per_ms = 2},
+                   "b must be above 0 and at most 1 per millisecond");
+    expect_refused((struct plan_config){.point_milli = 1000}, "the quantile must be below 1");
 }
 
 Test(plan_step, times_alone_can_be_looked_at) {

@@ -291,9 +291,9 @@ static void expelled(uint16_t op, uint64_t offset, uint64_t bytes, const char *r
 Test(boundary, lifetimes_that_cannot_be_end_the_client) {
     expelled(WIRE_MEM_USE, 0, 512, "not in the ephemeral window");
     expelled(WIRE_MEM_USE, WIRECLIENT_ALLOC_BYTES - 256, 512, "not in the ephemeral window");
-    expelled(WIRE_MEM_USE, WIRECLIENT_EPHEMERAL, 512, "given out twice");
+    expelled(WIRE_MEM_USE, WIRECLIENT_EPHEMERAL, 512, "allocated twice");
     expelled(WIRE_MEM_DROP, WIRECLIENT_EPHEMERAL + 512, 512, "not alive");
-    expelled(WIRE_MEM_DROP, WIRECLIENT_EPHEMERAL, 1024, "freed with");
+    expelled(WIRE_MEM_DROP, WIRECLIENT_EPHEMERAL, 1024, "the client frees");
     expelled(WIRE_MEM_BACK, WIRECLIENT_EPHEMERAL - PAGE, 2 * PAGE, "both windows");
 }
 

@@ -374,7 +374,7 @@ static void expelled_for_reference(const struct dev_ops *ops, uint32_t module, u
 }
 
 Test(arrays, references_that_cannot_be_end_the_client) {
-    expelled_for_reference(&fakedev, MODULE, 0, "this device has none of");
+    expelled_for_reference(&fakedev, MODULE, 0, "the device does not support");
     expelled_for_reference(&fakedev_arrays, MODULE + 1, 0, "module 1 is not loaded");
     expelled_for_reference(&fakedev_arrays, MODULE, 4096, "not the client's memory");
     expelled_for_reference(&fakedev_arrays, MODULE, HALF_OUTSIDE, "not the client's memory");
@@ -401,16 +401,16 @@ static void expelled_for(const struct dev_ops *ops, uint16_t op, uint64_t offset
 
 Test(arrays, what_cannot_be_ends_the_client) {
     const uint64_t half = WIRE_EPHEMERAL_OFFSET(WIRECLIENT_ALLOC_BYTES);
-    expelled_for(&fakedev, WIRE_ARRAY_MAKE, 0, "this device has none of");
-    expelled_for(&fakedev, WIRE_ARRAY_DROP, 0, "this device has none of");
+    expelled_for(&fakedev, WIRE_ARRAY_MAKE, 0, "the device does not support");
+    expelled_for(&fakedev, WIRE_ARRAY_DROP, 0, "the device does not support");
     struct world w = {.b = wirebench_start(&fakedev, 0)};
     struct wire_worker_msg msg;
     w.c = wireclient_attach(w.b);
     w.dev = w.b->worker->dev;
     tensor(&w, 4096);
     cr_assert(wirebench_hear(w.b, &msg, NULL), "with a tensor map");
-    cr_expect(strstr(msg.text, "this device has none of"), "%s", msg.text);
+    cr_expect(strstr(msg.text, "the device does not support"), "%s", msg.text);
     end(&w);
-    expelled_for(&fakedev_arrays, WIRE_ARRAY_MAKE, half - 2048, "not in the client's window");
-    expelled_for(&fakedev_arrays, WIRE_ARRAY_MAKE, UINT64_MAX - 511, "not in the client's window");
+    expelled_for(&fakedev_arrays, WIRE_ARRAY_MAKE, half - 2048, "outside the client's window");
+    expelled_for(&fakedev_arrays, WIRE_ARRAY_MAKE, UINT64_MAX - 511, "outside the client's window");
 }

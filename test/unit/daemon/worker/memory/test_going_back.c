@@ -400,8 +400,8 @@ Test(going_back, why_there_was_none_is_said) {
     hold();
     launch(HOLDS, APPLY, 0, 1);
     die_within(HOLDS);
-    cr_expect(strstr(r.c->com->fault.text, "no savepoint: since the latest it gave back memory"),
-              "%s", r.c->com->fault.text);
+    cr_expect(strstr(r.c->com->fault.text, "no savepoint: the job has freed memory"), "%s",
+              r.c->com->fault.text);
 }
 
 /* Streams' waits for each other are not repeated: the log's order satisfies them. */
@@ -463,7 +463,8 @@ Test(going_back, what_was_kept_of_a_copy_may_be_gone) {
     hold();
     launch(HOLDS, APPLY, 0, 1);
     die_within(HOLDS);
-    cr_expect(strstr(r.c->com->fault.text, "a copy was not kept"), "%s", r.c->com->fault.text);
+    cr_expect(strstr(r.c->com->fault.text, "the data of an unfinished copy was not saved"), "%s",
+              r.c->com->fault.text);
 }
 
 Test(going_back, fills_and_values_of_the_device) {

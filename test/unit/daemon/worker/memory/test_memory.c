@@ -680,33 +680,33 @@ Test(memory, the_check_notices) {
     SPOILT(m->ephemeral, 1, "slots in use are miscounted");
     SPOILT(m->lane_held, 0, "slots of segments are miscounted");
     SPOILT(m->spilled, 0, "spilled slots are miscounted");
-    SPOILT(m->kept_shown, 1, "kept pages that were shown are miscounted");
-    SPOILT(m->away, 1, "pages that are away are miscounted");
+    SPOILT(m->kept_shown, 1, "kept pages that were mapped are miscounted");
+    SPOILT(m->away, 1, "swapped pages are miscounted");
     SPOILT(p->chunk, m->pages[1].chunk, "a chunk is in two places");
     SPOILT(p->chunk, m->lane->chunks[0], "a chunk is in two places");
     SPOILT(p->chunk, NULL, "a chunk is missing");
     SPOILT(p->state, PAGE_NONE, "a page without a chunk is mapped");
-    SPOILT(p->state, PAGE_LANE, "the persistent window shows a lane");
-    SPOILT(e->slot, 0, "a page's slot is not its own");
-    SPOILT(e->next, HALF_PAGES, "a page's slot is not its own");
-    SPOILT(e->shown, true, "a page of the lane is neither backed nor shown");
-    SPOILT(m->slots[1].page, MEMORY_NO_PAGE, "a page's slot is not its own");
-    SPOILT(m->slots[1].holding, m->slots[2].holding, "a page shows a slot that is another's");
-    SPOILT(m->slots[2].index, 1, "a segment has another slot");
-    SPOILT(m->slots[2].holding->slots[0], 1, "a segment's slot is another's");
+    SPOILT(p->state, PAGE_LANE, "the persistent window maps memory of a lane");
+    SPOILT(e->slot, 0, "a page names a slot that does not list it");
+    SPOILT(e->next, HALF_PAGES, "a page names a slot that does not list it");
+    SPOILT(e->shown, true, "a page of the lane has neither backing nor a mapping");
+    SPOILT(m->slots[1].page, MEMORY_NO_PAGE, "a page names a slot that does not list it");
+    SPOILT(m->slots[1].holding, m->slots[2].holding, "a page maps a slot of another segment");
+    SPOILT(m->slots[2].index, 1, "a segment names another slot");
+    SPOILT(m->slots[2].holding->slots[0], 1, "a segment's slot belongs to another");
     SPOILT(m->slots[2].holding->pages, 0, "pages of the lane's segment are miscounted");
     SPOILT(m->slots[7].page, 3, "slots in use are miscounted");
-    SPOILT(m->slots[7].state, SLOT_SPILLED, "a free slot has bytes");
+    SPOILT(m->slots[7].state, SLOT_SPILLED, "a free slot is not in the lane");
     SPOILT(m->slots[0].chunk, NULL, "a chunk is missing");
     SPOILT(m->slots[0].chunk, m->pages[1].chunk, "a chunk is in two places");
     SPOILT(m->slot_end, 5, "slots end too late");
-    SPOILT(m->lane, NULL, "a page shows a lane that is not there");
+    SPOILT(m->lane, NULL, "a page maps a lane that does not exist");
     SPOILT(m->lane->count, 1, "the lane is too short");
     SPOILT(m->lane->members, ((struct list){&m->lane->members, &m->lane->members}),
-           "not a member of its lane");
+           "a client is not a member of its lane");
     cr_assert_eq(memory_swap_out(m, 1, &moved), 0);
     SPOILT(m->swapped, false, "some private pages are swapped");
-    SPOILT(m->next_page, 2, "a page was passed over");
+    SPOILT(m->next_page, 2, "swapping skips a page");
 #undef SPOILT
 }
 

@@ -540,7 +540,7 @@ Test(residency, beyond_it_the_answer_comes_when_the_wait_is_over) {
     wireclient_mem_silent(a, WIRE_MEM_BACK, 8 * PAGE, 3 * PAGE);
     wirebench_run(w.b);
     cr_expect_eq(wireclient_fault(a), 2);
-    cr_expect_neq(strstr(a->com->fault.text, "6 MiB more were asked for; persistent 2 of 2 MiB"),
+    cr_expect_neq(strstr(a->com->fault.text, "the job asks for 6 MiB more; it uses 2 of 2 MiB"),
                   NULL, "%s", a->com->fault.text);
     cr_expect_eq(w.b->worker->ops->mem_used(w.dev), 0, "a dead client's memory is free at once");
     struct wireclient *next = join(&w, PAGE, PAGE);
@@ -585,7 +585,7 @@ Test(residency, modules_count_as_persistent_memory) {
     cr_expect_eq(wireclient_result(a, wireclient_load(a, 2, "FAKE two")), 0, "12 of 14 granted");
     uint64_t ticket = wireclient_load(a, 3, "FAKE three");
     cr_expect_eq(wireclient_result(a, ticket), -5025);
-    cr_expect_neq(strstr(a->host + (8 << 20), "12 MiB more were asked for"), NULL, "%s",
+    cr_expect_neq(strstr(a->host + (8 << 20), "the job asks for 12 MiB more"), NULL, "%s",
                   a->host + (8 << 20));
     struct wire_module_unload u = {.module = 1};
     wireclient_send(a, WIRE_MODULE_UNLOAD, 0, true, &u, sizeof(u), NULL, 0);

@@ -70,7 +70,7 @@ static const struct {
     {HEAD ".visible .entry k() { .reg .b32 %r<3>; tcgen05.wait::ld.sync.aligned; ret; }",
      ERR_ILLEGAL_INSTRUCTION, "tcgen05"},
     {HEAD ".extern .func missing();\n.visible .entry k() { call missing; ret; }", ERR_NOT_FOUND,
-     "missing is not defined"},
+     "missing is undefined"},
     {HEAD
      ".visible .entry k() { .reg .b32 %r<3>; .reg .b64 %rd<3>; add.u64 %rd1, %rd2, %r1; ret; }",
      ERR_INVALID_PTX, "add.u64: operand 3"},
@@ -149,7 +149,7 @@ Test(code, a_long_name_leaves_room_for_the_reason) {
     struct code_kernel *k;
     cr_assert(r->module, "%s", r->why);
     cr_assert_eq(code_kernel_get(r->module, name, &k, r->why, sizeof(r->why)), ERR_NOT_FOUND);
-    cr_assert(strlen(r->why) < 200 && strstr(r->why, "m is not defined"), "%s", r->why);
+    cr_assert(strlen(r->why) < 200 && strstr(r->why, "m is undefined"), "%s", r->why);
     ptxrun_destroy(r);
 }
 

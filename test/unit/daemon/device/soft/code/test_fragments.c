@@ -533,7 +533,7 @@ static void faults(const char *body, uint32_t threads, int err, const char *word
 }
 
 Test(fragments, absent_lanes_are_a_fault) {
-    static const char words[] = "not all lanes of the warp take part";
+    static const char words[] = "not all lanes of the warp take part in the operation";
     faults(TRANSPOSE, 16, ERR_ILLEGAL_INSTRUCTION, words);
     faults(TRANSPOSE, 40, ERR_ILLEGAL_INSTRUCTION, words);
     faults("@%low bra out;" TRANSPOSE "out:", 32, ERR_ILLEGAL_INSTRUCTION, words);

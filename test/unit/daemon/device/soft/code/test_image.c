@@ -136,7 +136,7 @@ Test(image, what_there_is_instead_of_ptx) {
     };
     image_build_fatbin(&out, entries, 2);
     cr_assert_eq(read_out(90), ERR_NO_BINARY);
-    cr_assert_str_eq(why, "only code that is still to be linked (lto_90), no PTX");
+    cr_assert_str_eq(why, "the image has only code that must be linked first (lto_90), and no PTX");
     buf_clear(&out);
     image_build_fatbin(&out, entries + 1, 1);
     cr_assert_eq(read_out(90), ERR_NO_BINARY);

@@ -218,7 +218,7 @@ Test(soft, machine_code_is_taken_where_nothing_is_computed) {
     cr_expect(info.regs == 40 && info.shared_bytes == 400 && info.max_threads == 256 &&
               info.local_bytes == 512 && info.binary_version == 90 && info.ptx_version == 90);
     cr_assert_eq(dev_soft.func_get(m, "wrong", &f, &info, why, sizeof(why)), ERR_INVALID_IMAGE);
-    cr_expect_str_eq(why, "the cubin's parameters of it do not fit into what they take");
+    cr_expect_str_eq(why, "the kernel's parameters exceed the size that the cubin gives");
     cr_assert_eq(dev_soft.func_get(m, "no_total", &f, &info, why, sizeof(why)), 0, "%s", why);
     cr_expect(info.param_bytes == 12 && info.regs == 16 && info.max_threads == 1024);
     cr_expect_eq(dev_soft.func_get(m, "absent", &f, &info, why, sizeof(why)), ERR_NOT_FOUND);
@@ -269,7 +269,8 @@ Test(soft, too_many_variables_are_refused) {
         int err =
             devmodule_load(&dev_soft, null_space, 0, cubin.data, cubin.len, &m, why, sizeof(why));
         cr_expect_eq(err, ERR_NO_MEMORY);
-        cr_expect_str_eq(why, "no room for the cubin's variables");
+        cr_expect_str_eq(
+            why, "the cubin's variables do not fit into the module window (window_module_bytes)");
         buf_finish(&cubin);
     }
     cr_expect_eq(dev_soft.mem_used(dev), before);

@@ -368,7 +368,7 @@ static void combined(const char *how, uint32_t type, uint64_t old, uint64_t valu
     j->map.box[0] = (uint16_t)(16 / element);
     memcpy(tensor + element, &old, element);
     memcpy(j->shared + element, &value, element);
-    run(r, j, 1, err, err ? "not combined so" : "");
+    run(r, j, 1, err, err ? "unsupported element type" : "");
     memcpy(&got, tensor + element, element);
     cr_assert_eq(got, err ? old : want, "%s of type %u: %llx", how, type, (unsigned long long)got);
     ptxrun_destroy(r);
@@ -427,7 +427,7 @@ static struct job *plain(struct ptxrun *r) {
         run(r, j, 64, want, words);            \
         ptxrun_destroy(r);                     \
     } while (0)
-#define NO_MAP(change) REFUSED(ERR_ILLEGAL_INSTRUCTION, "there is no tensor map", change)
+#define NO_MAP(change) REFUSED(ERR_ILLEGAL_INSTRUCTION, "the address holds no tensor map", change)
 
 Test(tensor, maps_that_are_none_are_refused) {
     REFUSED(0, "", );
@@ -641,7 +641,7 @@ static void refuses_change(const char *body, const char *words) {
 }
 
 Test(tensor, changes_that_cannot_be_are_refused) {
-    static const char none[] = "has no such tensors";
+    static const char none[] = "does not support such tensors";
     refuses_change("tensormap.replace.tile.elemtype.global.b1024.b32 [%m],13;", none);
     refuses_change("tensormap.replace.tile.interleave_layout.global.b1024.b32 [%m],1;", none);
     refuses_change("tensormap.replace.tile.swizzle_mode.global.b1024.b32 [%m],4;", none);

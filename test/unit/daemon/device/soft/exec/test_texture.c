@@ -575,9 +575,9 @@ EVERY_BUILD(a_kernel_may_name_anything) {
     }
     faults(TEX, HANDLE(8), ERR_ILLEGAL_ADDRESS, texture);
     faults(SULD, HANDLE(7), ERR_ILLEGAL_ADDRESS, surface);
-    faults(TEX, HANDLE(9), ERR_ILLEGAL_ADDRESS, "no longer there");
-    faults(SULD, HANDLE(10), ERR_ILLEGAL_ADDRESS, "no longer there");
-    faults("sust.b.2d.b32.zero [%h,{4,4}],5;", HANDLE(10), ERR_ILLEGAL_ADDRESS, "no longer there");
+    faults(TEX, HANDLE(9), ERR_ILLEGAL_ADDRESS, "memory was freed");
+    faults(SULD, HANDLE(10), ERR_ILLEGAL_ADDRESS, "memory was freed");
+    faults("sust.b.2d.b32.zero [%h,{4,4}],5;", HANDLE(10), ERR_ILLEGAL_ADDRESS, "memory was freed");
 }
 
 EVERY_BUILD(what_is_no_fetch_from_here_is_refused_by_name) {
@@ -586,7 +586,8 @@ EVERY_BUILD(what_is_no_fetch_from_here_is_refused_by_name) {
         "tex.2d.v4.u32.f32 {%o0,%o1,%o2,%o3},[%h,{%f1,%f2}],%f3;",
         "tex.2dms.v4.f32.s32 {%o0,%o1,%o2,%o3},[%h,{%r0,%r1,%r2,%r3}];",
     };
-    static const char *const words[] = {"a sampler of its own", "depths are not compared",
+    static const char *const words[] = {"a sampler of its own",
+                                        "comparison of depths is not supported",
                                         "not supported by the software GPU: line"};
     for (int n = 0; n < 3; n++) {
         struct ptxrun *r = kernel(bodies[n]);
@@ -864,7 +865,7 @@ EVERY_BUILD(reductions_are_atomic) {
 }
 
 EVERY_BUILD(what_lies_beyond_a_surface) {
-    static const char *const edges = "beyond the edges";
+    static const char *const edges = "outside the surface";
     faults("suld.b.2d.b32.trap %o0,[%h,{64,0}];", HANDLE(8), ERR_LAUNCH_FAILED, edges);
     faults("suld.b.2d.b32.trap %o0,[%h,{-4,0}];", HANDLE(8), ERR_LAUNCH_FAILED, edges);
     faults("suld.b.2d.b32.trap %o0,[%h,{0,16}];", HANDLE(8), ERR_LAUNCH_FAILED, edges);

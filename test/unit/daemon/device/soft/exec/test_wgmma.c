@@ -417,15 +417,17 @@ static void says(const char *body, const char *why) {
 Test(wgmma, forms_that_are_none) {
     says("wgmma.fence;", ".sync is needed");
     says("wgmma.wait_group.sync.aligned;", "too few operands");
-    says("wgmma.fence.wait_group.sync.aligned 0;", "no such shape");
+    says("wgmma.fence.wait_group.sync.aligned 0;", "the shape does not exist");
     says("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 " D4 ",%da,%db,%x,0,%p,1,1,0,0;",
          "wgmma.mma_async.sp");
-    says("wgmma.mma_async.sync.aligned.m64n8k8.f32.f16.f16 " D4 ",%da,%db,%p,1,1,0,0;", "no such");
+    says("wgmma.mma_async.sync.aligned.m64n8k8.f32.f16.f16 " D4 ",%da,%db,%p,1,1,0,0;",
+         "the shape does not exist");
     says("wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 " D4 ",%da,%db,%p,1,1,0,0;",
-         "no such");
-    says("wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 " D4 ",%da,%db,%p;", "no such");
+         "the shape does not exist");
+    says("wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 " D4 ",%da,%db,%p;",
+         "the shape does not exist");
     says("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.bf16 " D4 ",%da,%db,%p,1,1,0,0;",
-         "no such");
+         "the shape does not exist");
     says("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " D4 ",%da,%db,1,1,1,0,0;",
          "operand 4");
     says("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " D4 ",%d0,%db,%p,1,1,0,0;", "width");

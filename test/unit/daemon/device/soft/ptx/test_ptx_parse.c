@@ -260,7 +260,7 @@ Test(ptx_parse, raw_operations_are_left_to_the_decoder) {
 
 Test(ptx_parse, headers) {
     cr_assert_eq(refused(""), ERR_INVALID_PTX);
-    cr_assert_str_eq(why, "line 1: expected '.version', found the end");
+    cr_assert_str_eq(why, "line 1: expected '.version', found the end of the text");
     cr_assert_eq(refused(".target sm_75\n"), ERR_INVALID_PTX);
     cr_assert_str_eq(why, "line 1: expected '.version' first");
     cr_assert_eq(refused(".version 10.0\n.target sm_75\n"), ERR_UNSUPPORTED_PTX);
@@ -336,14 +336,14 @@ Test(ptx_parse, errors_name_line_and_reason) {
     cr_assert_str_eq(refused_body(".reg .b32 %r1; add.s32 %r1 %r1;"),
                      "line 6: expected ';', found '%r1'");
     cr_assert_str_eq(refused_body("ld.u32 x, [y];"), "line 6: unknown name 'y'");
-    cr_assert_str_eq(refused_body("{ ret;"), "line 7: expected '}', found the end");
+    cr_assert_str_eq(refused_body("{ ret;"), "line 7: expected '}', found the end of the text");
     cr_assert_str_eq(refused_body(".reg .b32 %r<2000000>;"), "line 6: too many registers");
     cr_assert_str_eq(refused_body(".reg .q32 %r;"),
                      "line 6: expected a register type, found '.q32'");
     cr_assert_str_eq(refused_body("mov.u32 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11;"),
                      "line 6: too many operands");
     cr_assert_eq(refused(PTX_TEXT_HEAD ".entry k { and.pred a, !"), ERR_INVALID_PTX);
-    cr_assert_str_eq(why, "line 4: expected a name, found the end");
+    cr_assert_str_eq(why, "line 4: expected a name, found the end of the text");
     cr_assert_str_eq(refused_body("? ;"), "line 6: expected an instruction, found '?'");
     cr_assert_eq(refused(PTX_TEXT_HEAD ".entry k { ret; } .entry k { ret; }"), ERR_INVALID_PTX);
     cr_assert_str_eq(why, "line 4: function 'k' is defined twice");

@@ -20,7 +20,7 @@ static char why[160];
 
 /* ptxas accepts these texts; the software GPU rejects them, because they cannot work. */
 static bool is_known_gap(const char *text) {
-    return strstr(text, "outside the kernel's parameters") ||
+    return strstr(text, "the address is outside the kernel's parameters") ||
            strstr(text, "an address needs 32 or 64 bits") || strncmp(text, "call at", 7) == 0;
 }
 
@@ -101,8 +101,8 @@ Test(ptx_verify, line_instruction_and_what_is_wrong) {
     says("add.u32 %r1, %r2, 1.5;",
          "line 8: add.u32: operand 3 cannot be a floating-point constant");
     says("add.f32 %f1, %f2, 1;", "line 8: add.f32: operand 3 cannot be an integer constant");
-    says("add.wrong.u32 %r1, %r2, %r3;",
-         "line 8: add.wrong.u32: '.wrong' does not go with the operation and its types");
+    says("add.wrong.u32 %r1, %r2, %r3;", "line 8: add.wrong.u32: modifier '.wrong' does not apply "
+                                         "to the operation with these types");
     says("add.pred %p1, %p2, %p3;",
          "line 8: add.pred: the operation does not exist for these types");
     says("fma.f32 %f1, %f1, %f1, %f1;", "line 8: fma.f32: one of rn|rz|rm|rp is needed");
