@@ -67,8 +67,9 @@ struct dev_config {
                               device_id is set */
     const char *device_id; /* cuda: the GPU's index, or the beginning of its UUID; NULL: `index` */
     enum dev_completion completion; /* cuda */
-    bool subgrids;                  /* cuda: split best-effort kernels into parts, where possible */
-    uint32_t subgrid_waves;         /* size of a part, in thousandths of a wave; 0: one wave */
+    bool completion_each;   /* cuda: a fence or event behind each operation, not behind several */
+    bool subgrids;          /* cuda: split best-effort kernels into parts, where possible */
+    uint32_t subgrid_waves; /* size of a part, in thousandths of a wave; 0: one wave */
     /* Memory of an earlier opened device, as its memory_fd gave it; it stays the caller's. The
      * bytes stay for chunk_adopt and others until memory_settle. memory_bytes must be that
      * device's, or 0; otherwise, or without such an interface, open returns -EINVAL. 0 or less:
@@ -160,6 +161,11 @@ struct dev_op {
     /* Set before submission: the times below must be the device's own, even if that costs calls.
      * After completion: whether they are. Meaningless unless info.coarse. */
     bool timed;
+    /* Set before submission: its completion must be noticed at once, not with that of operations
+     * behind it. */
+    bool exact;
+    /* Set before submission: the time that it is expected to take; 0: unknown. */
+    uint64_t expected_ns;
     /* For an operation that ends because the device is lost. `begun`: it may have begun.
      * `suspects`: if it is a kernel that may have caused the loss, the number of such kernels. */
     bool begun;

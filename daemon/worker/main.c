@@ -144,13 +144,17 @@ static bool take_name(const char *name, char out[POLICY_NAME_BYTES]) {
     return false;
 }
 
-static bool take_completion(const char *arg, enum dev_completion *out) {
+/* `each` is words, one behind each operation. */
+static bool take_completion(const char *arg, struct dev_config *c) {
     static const char *const names[] = {[DEV_COMPLETION_WORDS] = "words",
                                         [DEV_COMPLETION_EVENTS] = "events",
                                         [DEV_COMPLETION_AUTO] = "auto"};
+    c->completion_each = strcmp(arg, "each") == 0;
+    c->completion = DEV_COMPLETION_WORDS;
+    if (c->completion_each) return true;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(arg, names[i]) != 0) continue;
-        *out = (enum dev_completion)i;
+        c->completion = (enum dev_completion)i;
         return true;
     }
     return false;
@@ -180,7 +184,7 @@ static bool take_option(int id, const char *arg, struct worker_config *c, const 
     case OPT_DRIVER: c->device.driver = arg[0] ? arg : NULL; return true;
     case OPT_GPU: return number32(arg, &c->device.index);
     case OPT_DEVICE_ID: c->device.device_id = arg[0] ? arg : NULL; return true;
-    case OPT_COMPLETION: return take_completion(arg, &c->device.completion);
+    case OPT_COMPLETION: return take_completion(arg, &c->device);
     case OPT_THREADS: return number32(arg, &c->device.threads);
     case OPT_KERNEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.kernel_timeout_ns);
     case OPT_CANCEL_TIMEOUT: return number(arg, UINT64_MAX, &c->device.cancel_timeout_ns);

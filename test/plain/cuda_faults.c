@@ -179,7 +179,7 @@ static void append(struct job *j) {
                                       .params = params,
                                       .param_bytes = 12};
     j->appended[nth] = true;
-    j->ops[nth] = (struct rig_op){.dev.timed = rig.timed};
+    j->ops[nth] = (struct rig_op){.dev.timed = rig.asked.timed};
     sent(j, rig.ops->launch(j->queue, &launch, &j->ops[nth].dev));
     if (j->submitted == nth) j->appended[nth] = false;
 }
@@ -333,7 +333,7 @@ static void work(struct job *j) {
     for (int i = 0; i < 3; i++, cuda_rig_poll(&rig))
         append(j);
     rig.ops->shares->queue_still(j->queue, false);
-    rig.timed = true;
+    rig.asked.timed = true;
     rig.ops->shares->queue_level(j->queue, 1);
     for (int i = 0; i < 4; i++)
         append(j);
@@ -344,7 +344,7 @@ static void work(struct job *j) {
     sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], area, host, 4));
     sent(j, cuda_rig_copy(&rig, j->queue, &j->ops[j->submitted], host + 64, area, 4));
     copy_rows(j, area + 16384, host + 4096);
-    rig.timed = false;
+    rig.asked.timed = false;
     rig.ops->shares->queue_share(j->queue, 24);
     for (int i = 0; i < 3; i++)
         append(j);

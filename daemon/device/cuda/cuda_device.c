@@ -211,6 +211,7 @@ static int open_parts(struct dev *dev, const struct dev_config *config, char *wh
     if (!err)
         err = cuda_queues_open(&dev->queues, &dev->context, &dev->shares, &dev->times,
                                config->completion);
+    dev->queues.each = config->completion_each;
     dev->queues.kernel_timeout_ns = config->kernel_timeout_ns;
     dev->queues.cancel_timeout_ns = config->cancel_timeout_ns;
     dev->queues.subgrids = (struct cuda_subgrids){

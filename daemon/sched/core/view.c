@@ -25,6 +25,10 @@ const struct policy_config *sched_policy_config(const struct sched *s) {
     return &s->config;
 }
 
+bool sched_decides_by_class(const struct sched *s) {
+    return s->policy->classes;
+}
+
 uint32_t sched_sm_threshold(const struct sched *s) {
     return s->policy->sm_threshold ? s->policy->sm_threshold(&s->st) : 0;
 }

@@ -50,6 +50,8 @@ bool sched_job(const struct sched *s, uint32_t job, struct sched_job_view *out);
 /* Fills up to `cap` lanes in ascending order; returns the number of open lanes. */
 uint32_t sched_lanes(const struct sched *s, struct sched_lane_view *out, uint32_t cap);
 const struct policy_config *sched_policy_config(const struct sched *s);
+/* True when the kernel policy decides by class, so that each completion can change what runs. */
+bool sched_decides_by_class(const struct sched *s);
 /* SM_THRESHOLD in effect: as configured, or as the search found it so far. 0 under other policies.
  */
 uint32_t sched_sm_threshold(const struct sched *s);

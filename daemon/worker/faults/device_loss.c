@@ -42,10 +42,13 @@ void device_loss_say(struct worker *w, int err) {
     w->recovery.ending = ERR_DEVICE_LOST;
     struct wire_worker_msg msg = {.kind = WIRE_BROKE, .job_id = w->recovery.culprit, .result = err};
     const struct client *c = w->recovery.culprit ? client_find(w, w->recovery.culprit) : NULL;
-    if (c) {
+    if (c && c->com.page->fault.kernel[0]) {
         const struct wire_fault *f = &c->com.page->fault;
         snprintf(msg.text, sizeof(msg.text), "kernel %.100s, launch %" PRIu64, f->kernel,
                  f->launch);
+    } else if (c) {
+        snprintf(msg.text, sizeof(msg.text), "one of %u kernels of this job did it",
+                 w->recovery.suspects);
     } else if (w->recovery.suspects) {
         snprintf(msg.text, sizeof(msg.text), "one of %u kernels of several jobs caused it",
                  w->recovery.suspects);

@@ -63,9 +63,10 @@ static void describe_op(const struct op *op, char *text, size_t cap) {
 void fault_raise_op(struct client *c, const struct op *op) {
     if ((c->com.fault && !is_spared(c)) || spare(c, op->dev.result)) return;
     struct wire_fault *f = &c->com.page->fault;
-    const char *kernel = op->kind == WIRE_LAUNCH ? op->launch.func->name : "";
+    bool known = op->kind == WIRE_LAUNCH && op->dev.suspects <= 1;
+    const char *kernel = known ? op->launch.func->name : "";
     f->stream = stream_root(op->stream)->id;
-    f->launch = op->kind == WIRE_LAUNCH ? op->launch.number : 0;
+    f->launch = known ? op->launch.number : 0;
     f->address = op->dev.fault_addr;
     snprintf(f->kernel, sizeof(f->kernel), "%s", kernel);
     describe_op(op, f->text, sizeof(f->text));

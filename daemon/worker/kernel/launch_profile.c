@@ -11,7 +11,7 @@
 #include "daemon/worker/kernel/object.h"
 
 #define LAUNCH_PROFILE_FIRST 32u /* the first launches of a kernel, all of them timed */
-#define LAUNCH_PROFILE_EACH 16u  /* then one of this many launches of its job */
+#define LAUNCH_PROFILE_EACH 64u  /* then one of this many launches of its job */
 /* Makes fingerprints of launches that compute nothing differ from those of computed launches. */
 #define LAUNCH_PROFILE_NULL 0x6e756c6c6e756c6cull
 

@@ -87,11 +87,18 @@ static __attribute__((noinline)) int spend_launch(struct worker *w, struct op *o
     return w->ops->null_mode->spend(op->stream->queue, known->sms, ns, &op->dev);
 }
 
+/* Tells a device that batches completions what it needs to know. */
+static void prepare_completion(const struct worker *w, struct op *op) {
+    if (launch_profile_asks(op)) op->dev.timed = true;
+    op->dev.expected_ns = launch_profile_sched(op)->mean_ns;
+    op->dev.exact = w->clients.count > 1 && sched_decides_by_class(w->scheduling.sched);
+}
+
 static int submit_op(struct worker *w, struct client *c, struct op *op) {
     struct dev_queue *queue = op->stream->queue;
     /* refused when it was read; it fails in stream order */
     if (op->dev.result) return op->dev.result;
-    if (w->info.coarse && launch_profile_asks(op)) op->dev.timed = true;
+    if (w->info.coarse) prepare_completion(w, op);
     switch (op->kind) {
     case WIRE_LAUNCH:
         return c->null ? spend_launch(w, op) : w->ops->launch(queue, &op->launch.args, &op->dev);

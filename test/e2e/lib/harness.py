@@ -79,7 +79,8 @@ NESTED = os.environ.get("SALUS_TEST_NESTED") == "1"
 ON_DRIVER = NESTED or os.environ.get("SALUS_DEVICE") == "cuda"
 BELOW = ("--sm-count", "--capability", "--device-threads", "--kernel-timeout")
 ABOVE = ["--device", "cuda", "--window-base", "0x600000000000", "--window-alloc-bytes", "1GiB",
-         "--window-module-bytes", "64MiB", "--completion", "words"]  # without a test at start-up
+         "--window-module-bytes", "64MiB",
+         "--completion", os.environ.get("SALUS_TEST_COMPLETION", "words")]  # no test at start-up
 # Also splits every kernel that can be launched in parts into parts of as few blocks as possible
 # (daemon/device/subgrid).
 if os.environ.get("SALUS_TEST_SUBGRIDS") == "1":

@@ -186,7 +186,7 @@ int cuda_rig_launch(struct cuda_rig *r, struct dev_queue *q, struct dev_func *f,
                                       .block = {32, 1, 1},
                                       .params = params,
                                       .param_bytes = param_bytes};
-    *op = (struct rig_op){.dev.timed = r->timed};
+    *op = (struct rig_op){.dev = r->asked};
     return r->ops->launch(q, &launch, &op->dev);
 }
 
@@ -194,7 +194,7 @@ int cuda_rig_copy(struct cuda_rig *r, struct dev_queue *q, struct rig_op *op, ui
                   uint64_t src, uint64_t bytes) {
     const struct dev_copy copy = {
         .dst = dst, .src = src, .width_bytes = bytes, .height = 1, .depth = 1};
-    *op = (struct rig_op){.dev.timed = r->timed};
+    *op = (struct rig_op){.dev = r->asked};
     return r->ops->copy(q, &copy, &op->dev);
 }
 
@@ -202,6 +202,6 @@ int cuda_rig_fill(struct cuda_rig *r, struct dev_queue *q, struct rig_op *op, ui
                   uint32_t value, uint64_t words) {
     const struct dev_memset set = {
         .dst = dst, .value = value, .elem_bytes = 4, .width_elems = words, .height = 1};
-    *op = (struct rig_op){.dev.timed = r->timed};
+    *op = (struct rig_op){.dev = r->asked};
     return r->ops->memset(q, &set, &op->dev);
 }

@@ -40,9 +40,9 @@ struct cuda_rig {
     /* Parts that outlive the device, as the broker keeps them, once cuda_rig_keep was called. */
     struct dev_kept kept[RIG_CHUNKS];
     uint32_t kept_count;
-    int keep_result; /* result of keeping a part, from now on */
-    bool timed;      /* operations request their times from now on */
-    uint32_t done;   /* operations that have completed */
+    int keep_result;     /* result of keeping a part, from now on */
+    struct dev_op asked; /* request of operations from now on: their times, exact completion */
+    uint32_t done;       /* operations that have completed */
 };
 
 struct rig_space {

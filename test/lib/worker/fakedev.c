@@ -65,7 +65,8 @@ struct dev {
     pthread_cond_t changed;
     bool reads_held;
     uint32_t reads;
-    uint32_t most_inflight, violations, asked;
+    uint32_t most_inflight, violations, asked, exact;
+    uint64_t expected_ns;
     const char *violation;
     struct fakedev_reference reference;
 };
@@ -617,6 +618,8 @@ static void fake_queue_level(struct dev_queue *q, uint32_t level) {
 static void fake_submit(struct dev_queue *q, struct dev_op *op, int result, bool hang) {
     struct dev *dev = q->space->dev;
     dev->asked += op->timed;
+    dev->exact += op->exact;
+    dev->expected_ns = op->expected_ns;
     op->start_ns = dev->clock_ns; /* or later, when the operation before it completes */
     op->result = result;
     op->next = NULL;
@@ -926,6 +929,14 @@ void fakedev_cost(struct dev *dev, const struct fakedev_cost *cost) {
 
 void fakedev_forget_launches(struct dev *dev) {
     dev->launch_count = 0;
+}
+
+uint32_t fakedev_exact(const struct dev *dev) {
+    return dev->exact;
+}
+
+uint64_t fakedev_expected_ns(const struct dev *dev) {
+    return dev->expected_ns;
 }
 
 uint32_t fakedev_asked(const struct dev *dev) {

@@ -107,6 +107,10 @@ void fakedev_cost(struct dev *dev, const struct fakedev_cost *cost);
 /* The number of times that a caller asked when an operation began or ended. The device knows the
  * times of all. */
 uint32_t fakedev_asked(const struct dev *dev);
+/* The number of operations whose completion was to be exact, and the expected time of the latest
+ * operation. */
+uint32_t fakedev_exact(const struct dev *dev);
+uint64_t fakedev_expected_ns(const struct dev *dev);
 /* Most operations of one space that were on the device at once. */
 uint32_t fakedev_most_inflight(const struct dev *dev);
 /* Promises that the caller broke, and the latest one. */

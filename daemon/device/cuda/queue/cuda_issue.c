@@ -57,11 +57,55 @@ static int give(struct dev_queue *q, CUstream stream, struct task *t) {
 }
 
 /* Appends the number that shows the completion of this and all earlier work. If that fails, waits
- * here, because the operation would never end. */
+ * here, because the operations would never end. */
 static void sign(struct dev_queue *q, CUstream stream) {
     int err = cuda_completion_sign(&q->all->words, q->word, stream, q->number);
+    q->signalled = q->number;
+    q->unsignalled_ns = 0;
     if (!err || context_settle(q->all->context, stream)) return;
     cuda_completion_set(q->word, q->number);
+}
+
+/* True when the completion of the latest operation must be noticed by itself. A kernel_timeout can
+ * be checked only when the beginning of each kernel is known. */
+static bool needs_signal(const struct dev_queue *q, const struct task *t) {
+    const struct queues *qs = q->all;
+    if (qs->each || qs->kernel_timeout_ns || t->op->exact || t->op->timed) return true;
+    if (t->parts.cut || queue_state_prints(t)) return true;
+    return q->number - q->signalled >= QUEUE_BATCH || q->unsignalled_ns >= QUEUE_BATCH_NS;
+}
+
+static void sign_batch(struct dev_queue *q, struct task *t, CUstream stream) {
+    if (q->number - q->signalled == 1) q->unsignalled_since_ns = t->issued_ns;
+    q->unsignalled_ns += t->op->expected_ns;
+    if (!needs_signal(q, t)) return;
+    sign(q, stream);
+    t->signalled = true;
+}
+
+/* The latest task that the driver has; NULL: none. */
+static struct task *latest_given(const struct dev_queue *q) {
+    struct task *t = q->first, *given = NULL;
+    for (; t && t->issued; t = t->next)
+        given = t;
+    return given;
+}
+
+static void sign_latest(struct dev_queue *q) {
+    struct task *t = latest_given(q);
+    sign(q, q->streams[q->current]);
+    if (t) t->signalled = true;
+}
+
+void cuda_issue_signal(struct dev_queue *q) {
+    if (q->number != q->signalled && !context_fatal(q->all->context)) sign_latest(q);
+}
+
+void cuda_issue_signal_idle(struct dev_queue *q) {
+    bool more = q->number != q->looked;
+    q->looked = q->number;
+    if (q->number == q->signalled) return;
+    if (!more || fdutil_now_ns() - q->unsignalled_since_ns >= QUEUE_BATCH_NS) cuda_issue_signal(q);
 }
 
 static void begin(struct dev_queue *q, struct task *t, CUstream stream) {
@@ -97,7 +141,7 @@ static void issue(struct dev_queue *q, struct task *t) {
     t->number = last ? q->number : CUDA_TASK_PARTLY;
     q->waiting = last ? t->next : t;
     if (timed && last) t->ended = cuda_time_mark(q->all->times, stream);
-    sign(q, stream);
+    sign_batch(q, t, stream);
 }
 
 void cuda_issue_waiting(struct dev_queue *q) {
@@ -173,6 +217,7 @@ void cuda_issue_time(struct dev_queue *q, struct dev_op *op) {
     if (!t->ended) return;
     t->number = ++q->number;
     sign(q, stream);
+    t->signalled = true;
 }
 
 /* Lets it fail in stream order, as the hardware would. */

@@ -16,6 +16,12 @@ int cuda_issue_memset(struct dev_queue *q, const struct dev_memset *set, struct 
 /* Requests the times of the queue's latest operation, if it is this one. */
 void cuda_issue_time(struct dev_queue *q, struct dev_op *op);
 
+/* Queues a completion signal behind the latest operation, if none is there. */
+void cuda_issue_signal(struct dev_queue *q);
+/* Called at every look for completions: queues it once nothing more came since the previous look,
+ * or once the first operation without one was given QUEUE_BATCH_NS ago. */
+void cuda_issue_signal_idle(struct dev_queue *q);
+
 /* Gives the driver waiting operations of the queue, as far as it has room. */
 void cuda_issue_waiting(struct dev_queue *q);
 /* Does that for queues that wait for their turn to print. */

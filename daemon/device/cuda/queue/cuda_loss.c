@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A suspect is a kernel that was running when the context ended: the first of its stream that did
- * not complete.
+ * A suspect is a kernel that may have been running when the context ended: the first of its stream
+ * that did not complete, or one behind it whose completion the same signal would have shown.
  */
 #include "daemon/device/cuda/queue/cuda_loss.h"
 
@@ -33,13 +33,17 @@ static bool is_exact(const struct dev_queue *q) {
            context_fatal(qs->context) != CUDA_ERROR_UNKNOWN;
 }
 
-/* Copies may continue for a while after the kernels. */
+/* Notes which operations may have begun. With exact completions these are the operations up to the
+ * first completion signal, which was not reached, and copies behind it up to the next kernel:
+ * copies may continue for a while after the kernels. */
 static void note_begun(struct dev_queue *q, struct task *head) {
-    bool exact = is_exact(q);
+    bool exact = is_exact(q), behind = false;
     for (struct task *t = head; t && t->issued; t = t->next) {
         bool kernel = t->kind == TASK_LAUNCH;
-        t->op->begun = !t->op->result && (!exact || !kernel || t == head);
-        if (exact && kernel) return;
+        if (exact && kernel && behind) return;
+        t->op->begun = !t->op->result;
+        behind |= t->signalled;
+        if (exact && kernel && behind) return;
     }
 }
 
@@ -48,16 +52,30 @@ static bool may_do(const struct task *t, const struct queues *qs) {
     return !qs->asserted || t->launch.func->module->asserts;
 }
 
-/* The kernel of the queue that can have ended the context. Events do not show whether the copies
- * before it were complete. NULL: none. */
-static struct task *suspect_of(const struct dev_queue *q) {
+/* The first kernel from `t` on that can have ended the context: no completion signal is between it
+ * and the queue's first incomplete operation. Events do not show whether the copies before it were
+ * complete. NULL: none. */
+static struct task *suspect_from(const struct dev_queue *q, struct task *t) {
     const struct queues *qs = q->all;
-    struct task *t = head_of(q);
+    bool events = qs->words.way == DEV_COMPLETION_EVENTS;
+    for (; t && t->issued; t = t->next) {
+        bool kernel = t->kind == TASK_LAUNCH && !t->op->result;
+        if (kernel && may_do(t, qs)) return t;
+        if (t->signalled && (kernel || !events)) return NULL;
+    }
+    return NULL;
+}
+
+static struct task *first_suspect(const struct dev_queue *q) {
+    const struct queues *qs = q->all;
+    struct task *head = head_of(q);
     if (qs->culprit && q != qs->culprit) return NULL;
-    if (t && queue_state_is_between(q, t)) return NULL;
-    while (qs->words.way == DEV_COMPLETION_EVENTS && t && (t->kind != TASK_LAUNCH || t->op->result))
-        t = t->next;
-    return t && t->issued && t->kind == TASK_LAUNCH && may_do(t, qs) ? t : NULL;
+    if (head && queue_state_is_between(q, head)) return NULL;
+    return suspect_from(q, head);
+}
+
+static struct task *next_suspect(const struct dev_queue *q, const struct task *t) {
+    return t->signalled ? NULL : suspect_from(q, t->next);
 }
 
 /* Number of suspects, and the space that has all of them; NULL: they are of several. */
@@ -71,9 +89,10 @@ static struct suspects find_suspects(const struct queues *qs) {
     const struct list *pos;
     list_each(pos, &qs->busy) {
         const struct dev_queue *q = list_entry(pos, struct dev_queue, busy);
-        if (!suspect_of(q)) continue;
-        if (!s.count++) s.space = q->space;
-        if (s.space != q->space) s.space = NULL;
+        for (const struct task *t = first_suspect(q); t; t = next_suspect(q, t)) {
+            if (!s.count++) s.space = q->space;
+            if (s.space != q->space) s.space = NULL;
+        }
     }
     return s;
 }
@@ -129,9 +148,12 @@ static void bury_complete(struct queues *qs, uint64_t now_ns) {
 }
 
 static void bury_queue(struct dev_queue *q, const struct suspects *s, uint64_t now_ns) {
-    struct task *suspect = suspect_of(q);
+    struct task *suspect = first_suspect(q);
     note_begun(q, head_of(q));
-    if (suspect) blame(suspect->op, q->all, s);
+    for (struct task *next; suspect; suspect = next) {
+        next = next_suspect(q, suspect);
+        blame(suspect->op, q->all, s);
+    }
     while (q->first) {
         struct dev_op *op = q->first->op;
         if (!op->result) op->result = ERR_DEVICE_LOST;

@@ -31,14 +31,19 @@ static bool came(const struct dev_queue *q) {
 
 static void collect(struct dev_queue *q) {
     uint64_t done = cuda_completion_look(&q->all->words, q->word);
-    if (done == q->seen && !came(q)) return;
+    if (done == q->seen && !came(q)) {
+        cuda_issue_signal_idle(q);
+        return;
+    }
     uint64_t now_ns = fdutil_now_ns();
     q->seen = done;
+    cuda_retire_begin(q);
     while (q->first && q->first->issued && q->first->number <= done &&
            cuda_retire_is_through(q, q->first))
         cuda_retire_first(q, now_ns);
     if (q->first) note_idle(q, q->first, now_ns);
     cuda_issue_waiting(q);
+    cuda_issue_signal_idle(q);
     queue_state_set_busy(q, q->first);
 }
 
@@ -81,6 +86,7 @@ int cuda_queues_arm(struct queues *qs) {
     const struct list *pos;
     uint32_t n = 0;
     wake_up(qs);
+    list_each(pos, &qs->busy) cuda_issue_signal(list_entry(pos, struct dev_queue, busy));
     if (qs->done || context_fatal(qs->context)) return 1;
     if (list_empty(&qs->busy)) {
         cuda_completion_disarm(&qs->words); /* the last one's text may have rung as well */

@@ -24,6 +24,9 @@ static inline bool cuda_retire_is_through(struct dev_queue *q, const struct task
 /* Sets the operation's result to the driver's refusal. */
 void cuda_retire_note_error(struct dev_op *op, int err);
 
+/* Called before the operations that have completed are retired: divides the time that they took
+ * among those without times of the driver's. */
+void cuda_retire_begin(struct dev_queue *q);
 /* Hands the first operation of the queue to the worker; `now_ns`: when its completion was seen. */
 void cuda_retire_first(struct dev_queue *q, uint64_t now_ns);
 

@@ -25,9 +25,10 @@ struct task {
     uint64_t issued_ns;
     CUevent began, ended; /* NULL: not requested, or the driver gives no times */
     enum task_kind kind;
-    bool issued; /* the driver has it, or its first part */
-    bool stood;  /* it was suspended before its last part was given */
-    int end;     /* launch in parts: result once the given parts have completed; 0 */
+    bool issued;    /* the driver has it, or its first part */
+    bool signalled; /* a completion signal is directly behind it */
+    bool stood;     /* it was suspended before its last part was given */
+    int end;        /* launch in parts: result once the given parts have completed; 0 */
     struct cuda_parts parts;
     uint64_t before;   /* the number before that of the first part */
     uint64_t idle_ns;  /* since when the driver has completed all given parts; 0 */

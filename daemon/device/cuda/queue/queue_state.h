@@ -23,6 +23,11 @@
 #include "daemon/device/cuda/queue/cuda_task.h"
 
 #define QUEUE_DEPTH 64u
+/* The most operations that share a completion signal, and the most time that they are expected to
+ * take together, or that the first of them waits for the signal to be queued. A batch is half of
+ * QUEUE_DEPTH, so that the driver has another one while the worker learns of the first. */
+#define QUEUE_BATCH (QUEUE_DEPTH / 2)
+#define QUEUE_BATCH_NS 100000u
 #define QUEUE_LEVELS 2u
 #define QUEUE_PARTS 2u /* the running one and the next one */
 #define QUEUE_STREAMS ((1 + SHARE_MAX) * QUEUE_LEVELS)
@@ -33,6 +38,7 @@ struct queues {
     struct shares *shares;
     struct times *times;
     struct completions words;
+    bool each;        /* a completion signal follows each operation */
     struct list busy; /* queue.busy: queues with an operation */
     uint32_t busy_count;
     struct tasks tasks;
@@ -60,8 +66,13 @@ struct dev_queue {
     CUstream streams[QUEUE_STREAMS]; /* by share and level; NULL: not needed yet */
     CUevent passing;                 /* lets one stream wait for another; NULL: not needed yet */
     struct word *word;
-    uint64_t clears;       /* clears of its space for which its streams have waited */
-    uint64_t number, seen; /* the latest number given, and the latest completed */
+    uint64_t clears;               /* clears of its space for which its streams have waited */
+    uint64_t number, seen;         /* the latest number given, and the latest completed */
+    uint64_t signalled;            /* the latest number whose completion the driver will signal */
+    uint64_t looked;               /* `number` when completions were last collected */
+    uint64_t unsignalled_ns;       /* expected time of the operations behind `signalled` */
+    uint64_t unsignalled_since_ns; /* when the first of these was given to the driver */
+    uint64_t batch_ns; /* expected time of the operations that complete now and are not retired */
     uint32_t in_driver;
     struct task *first, **last; /* incomplete operations */
     struct task *waiting;       /* the first of these that the driver does not have completely */

@@ -3,8 +3,10 @@
  * The worker's learning of kernel profiles from launches, and the life of its table's entries.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "daemon/sched/core/view.h"
 #include "daemon/worker/client.h"
 #include "daemon/worker/kernel/kernels.h"
 #include "daemon/worker/kernel/launch_profile.h"
@@ -93,10 +95,40 @@ Test(profiling, some_launches_are_asked_how_long_they_took) {
     for (int i = 0; i < 32; i++)
         launch(&w, KERN, 1);
     cr_expect_eq(fakedev_asked(w.dev), 32, "the first ones");
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 128; i++)
         launch(&w, KERN, 1);
-    cr_expect_eq(fakedev_asked(w.dev), 32 + 64 / 16);
-    cr_expect_eq(kernel_of(&w, KERN)->profile.durations.count, 32 + 64 / 16);
+    cr_expect_eq(fakedev_asked(w.dev), 32 + 128 / 64);
+    cr_expect_eq(kernel_of(&w, KERN)->profile.durations.count, 32 + 128 / 64);
+    end(&w);
+}
+
+static void choose(struct world *w, const char *kernel_policy) {
+    struct policy_config policy = *sched_policy_config(w->b->worker->scheduling.sched);
+    snprintf(policy.kernel, sizeof(policy.kernel), "%s", kernel_policy);
+    sched_link_policy(w->b->worker, &policy);
+}
+
+/* A device that batches completions must notice each at once only where a policy that decides by
+ * class chooses between several jobs. */
+Test(profiling, a_device_learns_what_it_needs_for_batches) {
+    struct world w = begin();
+    w.b->worker->info.coarse = true;
+    fakedev_cost(w.dev, &(struct fakedev_cost){.ns = 7000});
+    launch(&w, KERN, 2);
+    cr_expect_eq(fakedev_expected_ns(w.dev), 0, "nothing is known of a first launch");
+    launch(&w, KERN, 1);
+    cr_expect_eq(fakedev_expected_ns(w.dev), 7000);
+    choose(&w, "orion");
+    launch(&w, KERN, 1);
+    cr_expect_eq(fakedev_exact(w.dev), 0, "the job is alone");
+    struct wireclient *other = wireclient_attach(w.b);
+    launch(&w, KERN, 3);
+    cr_expect_eq(fakedev_exact(w.dev), 3);
+    choose(&w, "streams");
+    launch(&w, KERN, 1);
+    cr_expect_eq(fakedev_exact(w.dev), 3);
+    wireclient_detach(other);
+    wireclient_free(other);
     end(&w);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Queues of the real driver's device: order, depth, levels, cancellation, missing objects, and the
- * context's end; streams run when the test says so.
+ * Queues of the real driver's device with a completion signal behind each operation: order, depth,
+ * levels, cancellation, missing memory, and the context's end. The test steps the streams.
+ * test_cuda_batch.c tests signals behind several operations.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -44,6 +45,7 @@ static void open_with(const struct fake_options *options, bool faulty) {
     char why[256];
     cuda_rig_load(&rig, faulty);
     rig.config.completion = way;
+    rig.config.completion_each = true;
     rig.fake->start(options);
     opening_ns = fdutil_now_ns();
     cr_assert_eq(cuda_rig_open(&rig), 0);
@@ -576,7 +578,7 @@ static void clock_to(uint64_t device_ns) {
 static uint32_t calls_of_launch(bool timed, bool asked) {
     uint32_t least = UINT32_MAX;
     for (int i = 0; i < 5; i++) {
-        rig.timed = timed;
+        rig.asked.timed = timed;
         uint32_t before = rig.fake->calls();
         append(0);
         if (asked) rig.ops->driver->queue_time(queue, &ops[0].dev);
@@ -598,7 +600,7 @@ Test(cuda_queue, times_are_calls_that_nobody_makes_who_does_not_ask) {
 
 /* The device's clock differs from the worker's. */
 BOTH(an_operation_s_times_are_the_device_s_if_it_asks) {
-    rig.timed = true;
+    rig.asked.timed = true;
     append(0), append(1);
     uint64_t began = soon();
     clock_to(began);
@@ -624,7 +626,7 @@ BOTH(no_operation_ends_before_it_began) {
     rig.fake->set_clock(CLOCK_NS / 2);
     for (uint32_t i = 0; i < 2; i++) {
         uint64_t before = fdutil_now_ns();
-        rig.timed = i == 0;
+        rig.asked.timed = i == 0;
         append(i);
         rig.ops->driver->queue_time(queue, &ops[i].dev);
         rig.fake->run();
@@ -731,7 +733,7 @@ Test(cuda_faulty, what_cannot_wait_for_a_clear_is_waited_for) {
 
 Test(cuda_faulty, an_operation_without_times_runs) {
     static const char *const calls[] = {"cuEventCreate", "cuEventRecord", "cuEventElapsedTime"};
-    rig.timed = true;
+    rig.asked.timed = true;
     for (uint32_t i = 0; i < 3; i++) {
         let_fail(calls[i], CUDA_ERROR_OUT_OF_MEMORY);
         append(i);

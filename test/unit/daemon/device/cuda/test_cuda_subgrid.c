@@ -50,6 +50,7 @@ static void open_with(bool on, bool faulty, uint64_t timeout_ns) {
     char why[256];
     cuda_rig_load(&rig, faulty);
     rig.config.completion = way;
+    rig.config.completion_each = true;
     rig.config.subgrids = on;
     rig.config.subgrid_waves = waves;
     rig.config.kernel_timeout_ns = timeout_ns;
@@ -98,7 +99,7 @@ static struct dev_launch like(const char *name, uint32_t x, uint32_t y, uint32_t
 }
 
 static void launch(struct dev_queue *q, uint32_t op, const struct dev_launch *l) {
-    ops[op] = (struct rig_op){.dev.timed = rig.timed};
+    ops[op] = (struct rig_op){.dev.timed = rig.asked.timed};
     cr_assert_eq(rig.ops->launch(q, l, &ops[op].dev), 0);
 }
 
@@ -299,7 +300,7 @@ Test(cuda_subgrid_own, without_the_option_nothing_is_cut) {
 /* ---- paused ---------------------------------------------------------------------------------- */
 
 BOTH(it_stands_still_between_its_parts) {
-    rig.timed = true;
+    rig.asked.timed = true;
     place(0, 6 * WAVE, 1, 1);
     rig.ops->shares->queue_still(queue, true);
     for (int i = 0; i < 5; i++) {

@@ -196,6 +196,7 @@ static void setup(void) {
     cr_assert_eq(cuda_text_open(&texts), 0);
     context.texts = &texts;
     cr_assert_eq(cuda_queues_open(&all, &context, &shares, &times, DEV_COMPLETION_WORDS), 0);
+    all.each = true; /* operations complete one by one here */
     cr_assert_eq(cuda_text_start(&texts, &context, all.words.event_fd), 0);
     for (int i = 0; i < 2; i++) {
         jobs[i].space.ops = &space_ops;

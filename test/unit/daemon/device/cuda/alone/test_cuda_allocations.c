@@ -26,7 +26,7 @@ static void open_with(enum dev_completion way) {
     char why[256];
     cuda_rig_load(&rig, false);
     rig.config.completion = way;
-    rig.timed = true;
+    rig.asked.timed = true;
     rig.fake->start(&(struct fake_options){.stepping = true});
     cr_assert_eq(cuda_rig_open(&rig), 0);
     cr_assert_eq(cuda_rig_space(&rig, &space, 0), 0);
