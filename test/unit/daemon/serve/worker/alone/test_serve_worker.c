@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workers of a model: honest programs, programs that break every rule, and kills at random. Each
- * batch ends once, and nothing is left over.
+ * Workers of a model: correct programs, programs that break every rule, and kills at random. Each
+ * batch ends once, and nothing leaks.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@
 #define MS 1000000ull
 #define ROGUE SERVE_PROGRAMS "/rogue"
 #define ADDER SERVE_PROGRAMS "/adder"
-#define LIMIT (60000 * MS) /* timeout of batches that must end in another way */
+#define LIMIT (60000 * MS) /* timeout of batches that must end before it */
 
 struct bench {
     uv_loop_t loop;
@@ -32,8 +32,8 @@ struct bench {
     int ready, done, failed, lost, lost_batch, stopped;
     uint64_t number; /* number of the current batch; 0: none */
     uint64_t next;
-    int wrong;  /* an end of a batch that is not out, or is not what it should be */
-    int killed; /* how many were ready at the latest kill */
+    int wrong;  /* number of ends of a batch that is not out, or with a wrong result */
+    int killed; /* number of workers that were ready at the latest kill */
     bool keeps_sending;
     int err; /* error of the latest message for this reason */
     uint64_t limit_ns;
@@ -87,7 +87,7 @@ static int send_bytes(struct bench *b) {
     return send_pair(b, &first, 1, &second, 1);
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- the owner's callbacks ------------------------------------------------------------------- */
 
 static void end_batch(struct bench *b, uint64_t number) {
     if (number == 0 || number != b->number) b->wrong++;
@@ -136,7 +136,7 @@ static void on_stopped(void *ctx, struct model_worker *w) {
 
 static const struct model_worker_ops ops = {on_ready, on_done, on_failed, on_lost, on_stopped};
 
-/* ---- a loop that is waited for --------------------------------------------------------------- */
+/* ---- a loop with a time limit ---------------------------------------------------------------- */
 
 static void on_tick(uv_timer_t *timer) {}
 
@@ -159,7 +159,7 @@ static int count_before(void) {
     return count_files();
 }
 
-/* In turns of the loop, which the tick ends. */
+/* Runs turns of the loop, which the tick ends. */
 #define UNTIL(b, condition)                                                        \
     do {                                                                           \
         uint64_t until_ns = fdutil_now_ns() + patience_ms() * 1000000ull;          \
@@ -199,7 +199,7 @@ static void stop(struct bench *b) {
     result_destroy(b->result);
 }
 
-/* ---- honest ones ----------------------------------------------------------------------------- */
+/* ---- correct programs ------------------------------------------------------------------------ */
 
 static const struct tensor *output(struct bench *b, uint32_t request, const char *name) {
     uint32_t count;
@@ -210,7 +210,7 @@ static const struct tensor *output(struct bench *b, uint32_t request, const char
     return t;
 }
 
-/* Runs two batches that succeed and one that fails with this model program. */
+/* Two batches and one that fails, with any program that adds. */
 static void expect_adds(char *const *argv) {
     struct bench b;
     struct tensor below[] = {floats("a", negative, 1), floats("b", b0, 1)};
@@ -323,9 +323,10 @@ Test(serve_worker, a_batch_that_cannot_be_said_is_not_taken) {
     stop(&b);
 }
 
-/* ---- those that break a rule ----------------------------------------------------------------- */
+/* ---- programs that break a rule -------------------------------------------------------------- */
 
-/* The batch is lost, for a reason with these words, and the next program is started. */
+/* Expects that the batch is lost, with these words in the reason, and that the next program is
+ * started. */
 static void expect_lost(const char *rule, const char *part) {
     struct bench b;
 
@@ -382,7 +383,7 @@ Test(serve_worker, breaks_rules, .timeout = 300) {
     cr_expect_eq(count_files(), before);
 }
 
-/* Without a batch. */
+/* The program ends without a batch. */
 static void expect_ends(const char *rule, const char *part, uint64_t hello_ns) {
     struct bench b;
 
@@ -434,7 +435,7 @@ Test(serve_worker, what_it_says_is_in_the_log) {
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         cr_expect(strstr(text, parts[i]), "%s is not in:\n%s", parts[i], text);
-    /* In two pieces, and nothing for an empty line. */
+    /* The long line comes in two pieces; empty lines are not logged. */
     much = strstr(text, "text=\"mmm");
     cr_assert(much);
     cr_expect(strstr(much + 1, "text=\"mmm"));
@@ -487,7 +488,7 @@ Test(serve_worker, takes_too_long) {
     stop(&b);
 }
 
-/* The answer may come behind the news of the end. */
+/* The answer may arrive after the notice of the end. */
 Test(serve_worker, its_last_words_count) {
     struct bench b;
 
@@ -500,7 +501,7 @@ Test(serve_worker, its_last_words_count) {
     stop(&b);
 }
 
-/* The timeout has passed when the loop looks, but the answer has arrived. */
+/* The timeout has passed when the loop checks, but the answer has arrived. */
 Test(serve_worker, answers_while_we_stood_still) {
     struct bench b;
     siginfo_t info;
@@ -517,7 +518,7 @@ Test(serve_worker, answers_while_we_stood_still) {
     stop(&b);
 }
 
-/* A batch for who has ended, which is not known yet: nothing is wrong with the batch. */
+/* A batch is sent to a program that has ended, before that is known: the batch is not at fault. */
 Test(serve_worker, has_ended_before_it_is_reaped) {
     struct bench b;
     siginfo_t info;
@@ -577,7 +578,7 @@ Test(serve_worker, leaves_a_batch_unread) {
     UNTIL(&b, b.ready);
     snprintf(path, sizeof(path), "/proc/%d/fd/3", model_worker_pid(b.w));
     cr_assert_eq(send_bytes(&b), 0);
-    cr_assert(PATIENCE_UNTIL(access(path, F_OK) < 0)); /* so that all is there at once */
+    cr_assert(PATIENCE_UNTIL(access(path, F_OK) < 0)); /* so that all of it arrives at once */
     UNTIL(&b, b.lost);
     cr_expect_eq(b.failed, 1);
     cr_expect_eq(b.lost_batch, 0);
@@ -587,7 +588,7 @@ Test(serve_worker, leaves_a_batch_unread) {
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Sends that many bytes of one request and expects them back. */
+/* Sends this many bytes of one request and expects them back. */
 static void expect_bytes(struct bench *b, uint64_t bytes) {
     unsigned char *data = malloc(bytes);
     struct tensor x = {.name = "x", .type = DATATYPE_UINT8, .rank = 1, .shape = {(int64_t)bytes}};
@@ -606,8 +607,8 @@ static void expect_bytes(struct bench *b, uint64_t bytes) {
                  (unsigned long long)bytes);
 }
 
-/* On either side of where batches become files, to the byte; answered behind a message, and by a
- * file that need be none. */
+/* Sizes around the limit at which batches become files, to the byte; answered in a message, and
+ * by a file that was not necessary. */
 Test(serve_worker, of_any_size) {
     const uint64_t most = SERVE_WIRE_BEHIND_BYTES - 256; /* head, table and name */
     static const char *const rules[] = {"none", "file"};
@@ -679,7 +680,7 @@ Test(serve_worker, children_end_with_it) {
     pid = model_worker_pid(b.w);
     cr_expect_eq(kill(-pid, 0), 0);
     stop(&b);
-    /* No process of its group is left, once the process that adopts orphans has reaped them. */
+    /* No process of its group is left, after init has reaped the orphans. */
     cr_expect(PATIENCE_UNTIL(kill(-pid, SIGCONT) == -1 && errno == ESRCH));
 }
 
@@ -699,7 +700,8 @@ static void on_kill(uv_timer_t *timer) {
     struct bench *b = timer->data;
     static const int signals[] = {SIGKILL, SIGTERM, SIGABRT};
     int pid = model_worker_pid(b->w);
-    bool fresh = b->ready == b->killed; /* since the last kill none was ready: mostly let it live */
+    /* no worker was ready since the last kill, so mostly lets it live */
+    bool fresh = b->ready == b->killed;
 
     if (fresh && rand_r(&b->seed) % 8) pid = 0;
     if (pid > 0) b->killed = b->ready;
@@ -707,7 +709,7 @@ static void on_kill(uv_timer_t *timer) {
     uv_timer_start(timer, on_kill, (uint64_t)(rand_r(&b->seed) % 20), 0);
 }
 
-/* 500 batches; each ends once, which the counts say. */
+/* 500 batches; the counters show that each ends once. */
 Test(serve_worker, kills_at_random, .timeout = 300) {
     struct bench b;
     int before = count_before();
