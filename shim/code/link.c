@@ -68,8 +68,7 @@ static CUresult add_ptx(const struct input *in, const char *text, size_t bytes) 
 
 static CUresult no_ptx(const struct input *in) {
     return refuse(in, CUDA_ERROR_NO_BINARY_FOR_GPU,
-                  "the input has only machine code, and no PTX that this device (sm_%u) can run; "
-                  "compile it with -gencode arch=compute_75,code=compute_75",
+                  "the input has only machine code, and no PTX that this device (sm_%u) can run",
                   in->link->capability);
 }
 

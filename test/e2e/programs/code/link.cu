@@ -89,10 +89,10 @@ static void errors(void) {
     GIVES(cuLinkAddFile(link, CU_JIT_INPUT_PTX, "/nowhere", 0, NULL, NULL),
           CUDA_ERROR_FILE_NOT_FOUND);
     GIVES(add(link, (char *)"no code"), CUDA_ERROR_INVALID_PTX);
-    says("text: no PTX");
+    says("text: the input is not PTX");
     GIVES(cuLinkAddData(link, CU_JIT_INPUT_OBJECT, kernel, sizeof(kernel), "k", 0, NULL, NULL),
           CUDA_ERROR_INVALID_IMAGE);
-    says("k: no object");
+    says("k: the input is not an object");
     WORKS(add(link, broken));
     GIVES(cuLinkComplete(link, &image, NULL), CUDA_ERROR_INVALID_PTX);
     says("nonsense");
@@ -113,7 +113,7 @@ static void machine_code(const char *path) {
     CUlinkState link = begin();
     GIVES(cuLinkAddFile(link, CU_JIT_INPUT_CUBIN, path, 0, NULL, NULL),
           CUDA_ERROR_NO_BINARY_FOR_GPU);
-    says("only machine code");
+    says("the input has only machine code");
     GIVES(add(link, newer), CUDA_ERROR_NO_BINARY_FOR_GPU);
     says("the PTX is for sm_121, the device is sm_90");
     WORKS(add(link, kernel));

@@ -205,7 +205,7 @@ Test(shim_link, code_is_known_by_what_it_is) {
     cr_assert_eq(add(CU_JIT_INPUT_CUBIN, &cubin, sizeof(cubin)), CUDA_ERROR_NO_BINARY_FOR_GPU);
     cr_assert_str_eq(why,
                      "part: the input has only machine code, and no PTX that this device (sm_90) "
-                     "can run; compile it with -gencode arch=compute_75,code=compute_75");
+                     "can run");
     cr_assert_eq(add(CU_JIT_INPUT_CUBIN, "code", 4), CUDA_ERROR_INVALID_IMAGE);
     for (size_t n = 1; n < fatbin.len; n++)
         cr_assert_neq(add(CU_JIT_INPUT_FATBINARY, fatbin.data, n), CUDA_SUCCESS, "%zu bytes", n);
