@@ -255,7 +255,7 @@ def test_jobs_with_savepoints_go_back():
             for name, job in jobs.items():
                 out, err = job.communicate(timeout=PATIENCE)
                 equal((job.returncode, out), (0, alone_[name]), f"{name} (seed {SEED}, every {every}): {err}")
-            returns += d.log().count("went back")
+            returns += d.log().count("event=returned-to-savepoint")
     print(f"    went back {returns} times, or more", flush=True)
     if not returns:
         raise AssertionError("nobody went back")
