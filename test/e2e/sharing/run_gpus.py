@@ -281,7 +281,7 @@ def test_a_reload_is_of_each_one():
         d.process.send_signal(signal.SIGHUP)
         wait_for("GPU 1 has another policy", lambda: d.gpu(1)["lane_policy"] == "pack")
         equal((d.gpu(0)["lane_policy"], d.gpu(1)["sms"]), ("fair", 16), "the rest")
-        wait_for("the log says so", lambda: "[gpu 1] sm_count = 4: counts after a restart" in d.log())
+        wait_for("the log says so", lambda: "[gpu 1] sm_count = 4: applies after a restart" in d.log())
 
 
 def test_there_is_no_seventh():
