@@ -521,8 +521,8 @@ def test_user_of_silent_connections_holds_up_nobody():
             if not say:
                 words = refusals_of(socks)
                 equal(len(words), 936, "refused at once")
-                equal(set(words), {f"user_handshakes = 64: user {ALICE} has 64 jobs that are only beginning, "
-                                   "or connections that say nothing; end some, or have root raise the limit "
+                equal(set(words), {f"user_handshakes = 64: user {ALICE} has 64 jobs that are starting, "
+                                   "or silent connections; end some, or have root raise the limit "
                                    "in salus.conf(5)"}, "the words")
             bob.close()
             close(socks)
