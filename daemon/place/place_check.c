@@ -27,10 +27,11 @@ static const char *gpu_breaks(const struct place *p, const struct node *n, const
     }
     if (!same_use(&use, &gpu->use)) return "a GPU's use is not that of the jobs on it";
     if (gpu->cpu_milli != nodes_cpu_milli(n) || gpu->node_bytes != nodes_bytes(n))
-        return "a GPU does not know what its node has";
+        return "a GPU's record of its node is wrong";
     bool open = !n->shut && !capacity_closed(p, gpu);
-    if (open != (gpu->tree != GPUS_NONE)) return "a GPU is in the index or not, wrongly";
-    if (open && gpu->room_ppm != room_of(p, gpu)) return "a GPU's room is not what it says";
+    if (open != (gpu->tree != GPUS_NONE))
+        return "a GPU is in the index and should not be, or the reverse";
+    if (open && gpu->room_ppm != room_of(p, gpu)) return "a GPU's free memory is recorded wrongly";
     if (open && (gpu->tree & 1) != n->kept) return "a GPU is in a wrong tree";
     return NULL;
 }
@@ -39,8 +40,9 @@ static const char *node_breaks(const struct place *p) {
     for (uint32_t i = 0; i < p->nodes.used; i++) {
         const struct node *n = &p->nodes.at[i];
         if (!n->here) continue;
-        if (n->met || n->taken) return "a search left something behind";
-        if (n->kept && (p->kept_for == JOBS_NONE || n->shut)) return "a node is kept for nobody";
+        if (n->met || n->taken) return "a search left temporary state behind";
+        if (n->kept && (p->kept_for == JOBS_NONE || n->shut))
+            return "a node is reserved for no job";
         for (uint32_t g = 0; g < n->gpu_count; g++) {
             const char *broken = gpu_breaks(p, n, &p->gpus.at[n->gpu_first + g]);
             if (broken) return broken;
@@ -53,18 +55,18 @@ static const char *order_breaks(const struct place *p) {
     uint32_t count = 0, untried = 0, before = JOBS_NONE;
     for (uint32_t i = p->jobs.first; i != JOBS_NONE; before = i, i = p->jobs.at[i].next) {
         const struct job *it = &p->jobs.at[i];
-        if (it->state != JOBS_WAITING) return "a job that does not wait is in the order";
-        if (it->before != before) return "the order is not one";
+        if (it->state != JOBS_WAITING) return "a job that does not wait is in the queue";
+        if (it->before != before) return "the queue's links are broken";
         if (before != JOBS_NONE &&
             (!jobs_goes_before(&p->jobs, before, i) || p->jobs.at[before].since_ns > it->since_ns))
-            return "the order is not that of turns and of waiting";
+            return "the queue is not in the order of turns and arrival";
         count++;
         untried += !it->tried;
     }
     if (count != p->jobs.waiting || untried != p->jobs.untried)
-        return "waiting jobs are miscounted";
+        return "the number of waiting jobs is wrong";
     if (p->kept_for != JOBS_NONE && p->jobs.at[p->kept_for].state != JOBS_WAITING)
-        return "nodes are kept for a job that does not wait";
+        return "nodes are reserved for a job that does not wait";
     return NULL;
 }
 
@@ -74,13 +76,13 @@ static const char *seats_break(const struct place *p) {
         const struct job *it = &p->jobs.at[i];
         if (!it->start || it->state != JOBS_RUNNING) continue;
         for (uint32_t s = it->first_seat; s != GPUS_NONE; s = p->gpus.seats[s].of_job, seats++)
-            if (p->gpus.seats[s].job != i) return "a job sits on another one's seat";
+            if (p->gpus.seats[s].job != i) return "two jobs have the same place on a GPU";
         cpu_milli += it->demand.cpu_milli * it->demand.tasks;
     }
     for (uint32_t i = 0; i < p->nodes.used; i++)
         if (p->nodes.at[i].here) used_milli += p->nodes.at[i].used_cpu_milli;
-    if (seats != p->gpus.seats_count) return "seats are miscounted";
-    return cpu_milli == used_milli ? NULL : "CPU is miscounted";
+    if (seats != p->gpus.seats_count) return "the number of places on a GPU is wrong";
+    return cpu_milli == used_milli ? NULL : "the CPU in use is counted wrongly";
 }
 
 const char *place_check(const struct place *p) {

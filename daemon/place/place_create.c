@@ -67,25 +67,27 @@ static int check_curves(const struct place_config *c, char *why, size_t cap) {
         return refuse(why, cap, "there are at most %u curves", PLACE_CURVES_MOST);
     for (uint32_t i = 0; i < c->curve_count; i++)
         if (!curve_is_sound(&c->curves[i]))
-            return refuse(why, cap, "the numbers of curve %u are within a million", i);
+            return refuse(why, cap, "the numbers of curve %u must be within a million", i);
     return 0;
 }
 
 static int check(const struct place_config *c, char *why, size_t cap) {
     if (c->memory != PLACE_MEMORY_SUM && c->memory != PLACE_MEMORY_LANES)
-        return refuse(why, cap, "there is no such way in which memory adds up");
+        return refuse(why, cap, "the memory mode is unknown: use sum or lanes");
     if (c->queues > KMEANS_MOST)
         return refuse(why, cap, "there are at most %u queues", KMEANS_MOST);
     if (!is_weight(c->w_mem) || !is_weight(c->w_util))
-        return refuse(why, cap, "a weight is a number from 0 to a billion");
+        return refuse(why, cap, "a weight must be a number from 0 to a billion");
     if (!(c->more > 1 && c->more <= MORE_MOST))
-        return refuse(why, cap, "after an end for want of memory a job wants more");
-    if (!(c->drop > 0 && c->drop < 1)) return refuse(why, cap, "a speed drops by a part of it");
-    if (c->warm_ns < 0) return refuse(why, cap, "a warm-up takes no less than no time");
+        return refuse(why, cap, "the factor of memory after an end for lack of it must be above 1");
+    if (!(c->drop > 0 && c->drop < 1))
+        return refuse(why, cap, "the threshold of a drop in speed must be a part from 0 to 1");
+    if (c->warm_ns < 0) return refuse(why, cap, "the warm-up time must not be negative");
     if (!(c->separate_ratio > 0 && c->separate_ratio <= RATIO_MOST))
-        return refuse(why, cap, "a ratio is a number above 0, up to a million");
+        return refuse(why, cap, "the ratio must be a number above 0 and at most a million");
     if (c->util_most != 0 && !(c->util_most >= 1 && c->util_most <= 1e6))
-        return refuse(why, cap, "a job alone may use all of a GPU: util_most is 1 or more");
+        return refuse(why, cap,
+                      "util_most must be 1 or more, since a job alone may use a whole GPU");
     return check_curves(c, why, cap);
 }
 
@@ -112,7 +114,7 @@ int place_create(struct place **out, const struct place_config *config, char *wh
     if (err) return err;
     struct place *p = create(&c, policy);
     if (!p) {
-        refuse(why, cap, "no memory");
+        refuse(why, cap, "out of memory");
         return -ENOMEM;
     }
     *out = p;

@@ -96,7 +96,7 @@ static int take(struct options *o, char **argv, char *why, size_t why_bytes) {
     const struct option *option = find(argv[0] + strspn(argv[0], "-"), &value);
     bool next = option && option->kind == VALUE && !value;
 
-    if (!option) return fail(why, why_bytes, "there is no option", argv[0]);
+    if (!option) return fail(why, why_bytes, "the option is unknown:", argv[0]);
     if (option->kind == REFUSED)
         return fail(why, why_bytes, "the software GPU's code is PTX: there is nothing to do for",
                     argv[0]);
@@ -106,7 +106,8 @@ static int take(struct options *o, char **argv, char *why, size_t why_bytes) {
 }
 
 static int take_input(struct options *o, const char *file, char *why, size_t why_bytes) {
-    if (o->input) return fail(why, why_bytes, "one input is taken, and there is another", file);
+    if (o->input)
+        return fail(why, why_bytes, "only one input can be given, and there is another:", file);
     o->input = file;
     return 1;
 }

@@ -45,8 +45,9 @@ static int check_config(const struct salus_fluid_config *c, char *why, size_t wh
         return refuse(why, why_bytes, "there are at most %u trials at a time",
                       SALUS_FLUID_TRIALS_MOST);
     if (c->flags & ~(uint32_t)FLAGS)
-        return refuse(why, why_bytes, "there is no flag %#x", c->flags & ~(uint32_t)FLAGS);
-    if (c->change_ns < 0) return refuse(why, why_bytes, "a change takes no less than no time");
+        return refuse(why, why_bytes, "the flag %#x is unknown", c->flags & ~(uint32_t)FLAGS);
+    if (c->change_ns < 0)
+        return refuse(why, why_bytes, "the time of a change must not be negative");
     return 0;
 }
 

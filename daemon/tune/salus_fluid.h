@@ -130,17 +130,17 @@ struct salus_fluid_trial {
 /* clang-format off */
 #define SALUS_FLUID_FAULTS(X)                                           \
     X(NONE, "")                                                         \
-    X(KIND, "there is no such kind of event")                           \
-    X(NO_TRIAL, "there is no such trial")                               \
-    X(TWICE, "there is such a trial already")                           \
-    X(FULL, "there is no room for more trials")                         \
-    X(BUDGET, "a budget is above 0, what is left of it not below, and within 100 years")    \
-    X(OVERHEAD, "an overhead is a number from 1 to 1000, or alpha 0")   \
+    X(KIND, "the event's kind is unknown")                           \
+    X(NO_TRIAL, "the trial is unknown")                               \
+    X(TWICE, "the trial exists already")                           \
+    X(FULL, "there are as many trials as are allowed")                         \
+    X(BUDGET, "the budget must be above 0 and the rest of it not negative, both within 100 years")    \
+    X(OVERHEAD, "an overhead must be a number from 1 to 1000 (alpha also 0)")   \
     X(WAITS, "the trial does not run")                                  \
     X(SETTLED, "the trial is not being resized")                        \
-    X(GPU, "there can be no such GPU")                                  \
-    X(GPU_TWICE, "there is such a GPU already")                         \
-    X(NO_GPU, "there is no such GPU")
+    X(GPU, "the GPU's number is too large")                                  \
+    X(GPU_TWICE, "the GPU exists already")                         \
+    X(NO_GPU, "the GPU is unknown")
 /* clang-format on */
 enum salus_fluid_fault {
 #define X(name, text) SALUS_FLUID_FAULT_##name,

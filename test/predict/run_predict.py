@@ -50,14 +50,14 @@ def bad_input(folder, path):
     with open(path, "rb") as f, open(cut, "wb") as g:
         g.write(f.read()[:-7])
     refused(2, "an ONNX file is missing")
-    refused(1, "it is text, and no ONNX model: export one with torch.onnx.export", text)
+    refused(1, "the file is text and not an ONNX model: export one with torch.onnx.export", text)
     refused(1, "this is no ONNX model", cut)
     refused(1, "No such file", os.path.join(folder, "none.onnx"))
-    refused(1, "it is a directory", folder)
+    refused(1, "this is a directory", folder)
     refused(2, "'0' is no number from 1", path, "--batch", "0")
     refused(2, "is no NAME=NUMBER", path, "--dim", "32")
     refused(2, "is none of none (inference), sgd", path, "--optimiser", "best")
-    refused(2, "unknown option --frobnicate", path, "--frobnicate")
+    refused(2, "unknown option --frobnicate; see salus-predict --help", path, "--frobnicate")
     refused(2, "-o needs --train", path, "-o", "x")
     refused(2, "--batch cannot be combined with --train", "--train", text, "--batch", "3")
     refused(1, "it is no predictor", path, "--predictor", text)
@@ -67,7 +67,7 @@ def bad_input(folder, path):
 
 def answers(folder, path):
     done = ctl("predict", path, "--batch", "8", "--device", "nothing-like-it")
-    expect(done.returncode == 0 and "nothing was learned of the device 'nothing-like-it'" in done.stdout, done)
+    expect(done.returncode == 0 and "the predictor has no measurements of the device 'nothing-like-it'" in done.stdout, done)
     a = json.loads(ctl("--json", "predict", path, "--batch", "8", "--device", "none", "--optimiser", "adam").stdout)
     b = json.loads(ctl("predict", path, "--json", "--batch", "16", "--device", "none", "--optimiser", "none").stdout)
     expect(a["utilisation"] is None and a["source"] == "predicted" and a["predictor"] is None, a)
@@ -122,7 +122,7 @@ def measured(folder, layers, path):
             row = next(csv.DictReader(f))
         expect(row["family"] == 'a "b", c' and row["name"] == "ran" and row["Gemm"] == "3", row)
         expect(float(row["utilisation"]) == said["utilisation"] and int(row["persistent_bytes"]) == said["persistent_bytes"], row)
-        refused(1, "two of them at least", "--train", table, "-o", os.path.join(folder, "one.json"))
+        refused(1, "at least two families", "--train", table, "-o", os.path.join(folder, "one.json"))
         refused(1, "the daemon's history has no job 'other' of yours", "--run-dir", daemon.run_dir, path, "--name", "other", "--features")
         text = ctl("--run-dir", daemon.run_dir, "predict", path, "--name", "ran").stdout
         expect("measured, not predicted: 'ran' ran 1 times" in text, text)

@@ -331,11 +331,11 @@ def test_bad_options_are_refused_where_they_are_typed():
                            ("--salus-mem=900TiB", "--salus-mem: 900TiB is out of range"),
                            ("--salus-persistent=1GiB", "--salus-persistent needs --salus-mem"),
                            ("--salus-mem=1GiB --salus-persistent=2GiB", "--salus-persistent is more than --salus-mem"),
-                           ("--salus-slo=20ms", "--salus-slo is for --salus-class=service, not for training"),
+                           ("--salus-slo=20ms", "--salus-slo needs --salus-class=service, and the class is training"),
                            ("--salus-class=service --salus-slo=20", "--salus-slo: '20' is not a time with its unit"),
                            ("--salus-util=120%", "--salus-util: 120% is out of range"),
-                           ("--salus-model=/nowhere", "--salus-model: '/nowhere' is no file that can be read"),
-                           ("--salus-model=/tmp", "--salus-model: '/tmp' is no file that can be read")):
+                           ("--salus-model=/nowhere", "--salus-model: the file '/nowhere' cannot be read"),
+                           ("--salus-model=/tmp", "--salus-model: the file '/tmp' cannot be read")):
             done = c.submit(TRAIN, "--gres=salus:1", *words.split(), check=False)
             equal(done.returncode != 0, True, f"sbatch {words} fails")
             contains(done.stderr, why, f"sbatch {words}")

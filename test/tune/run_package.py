@@ -57,7 +57,7 @@ class PlannerTest(unittest.TestCase):
         p = planner.Planner(1, clock=Clock())
         for name, budget in (("good", 5), ("negative", -1), ("none", 0), ("nan", float("nan")), ("endless", float("inf"))):
             p.join(name, 1, budget, alpha=1, beta=1)
-        with self.assertRaisesRegex(planner.Refused, "negative: a budget is above 0"):
+        with self.assertRaisesRegex(planner.Refused, "negative: the budget must be above 0"):
             p.step()
         self.assertEqual(list(p.plan), ["good"])
         p.join("negative", 1, 5, alpha=1, beta=1)

@@ -11,17 +11,17 @@
 #include "daemon/place/state/curve.h"
 #include "daemon/place/state/place_policy.h"
 
-static const char *const no_node = "there is no such node";
-static const char *const no_job = "there is no such job";
-static const char *const not_running = "the job does not run";
+static const char *const no_node = "the event's node is unknown";
+static const char *const no_job = "the event's job is unknown";
+static const char *const not_running = "the event's job does not run";
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const char *take_node(struct place *p, const struct place_event *e) {
-    if (!e->node) return "it says nothing of the node";
+    if (!e->node) return "the event has no data about the node";
     const char *why = nodes_fault(e->node, p->config.curve_count);
     if (why) return why;
-    if (nodes_find(&p->nodes, e->node->id) != NODES_NONE) return "there is such a node already";
+    if (nodes_find(&p->nodes, e->node->id) != NODES_NONE) return "the node exists already";
     running_add_node(p, e->node);
     return NULL;
 }
@@ -53,8 +53,8 @@ static const char *take_of_node(struct place *p, const struct place_event *e) {
 /* ---- new jobs -------------------------------------------------------------------------------- */
 
 static const char *new_fault(const struct place *p, const struct place_event *e) {
-    if (!e->job) return "it says nothing of the job";
-    if (jobs_find(&p->jobs, e->job->id) != JOBS_NONE) return "there is such a job already";
+    if (!e->job) return "the event has no data about the job";
+    if (jobs_find(&p->jobs, e->job->id) != JOBS_NONE) return "the job exists already";
     return demand_fault(e->job);
 }
 
@@ -78,9 +78,9 @@ static const char *find_gpus(struct place *p, const struct place_event *e) {
         uint32_t node = nodes_find(&p->nodes, w->node);
         if (node == NODES_NONE) return no_node;
         struct node *n = &p->nodes.at[node];
-        if (w->gpu >= n->gpu_count) return "there is no such GPU";
-        if (n->met >> w->gpu & 1) return "a job has a GPU once";
-        if (i % e->job->gpus && node != of_task) return "a task is on one node";
+        if (w->gpu >= n->gpu_count) return "the event's GPU is unknown";
+        if (n->met >> w->gpu & 1) return "a GPU is given to the job twice";
+        if (i % e->job->gpus && node != of_task) return "a task must have all its GPUs on one node";
         if (!n->met) p->search.touched[p->search.touched_count++] = node;
         n->met |= (uint64_t)1 << w->gpu;
         p->search.found[i] = n->gpu_first + w->gpu;
@@ -92,7 +92,7 @@ static const char *find_gpus(struct place *p, const struct place_event *e) {
 static const char *take_runs(struct place *p, const struct place_event *e) {
     const char *why = new_fault(p, e);
     if (why) return why;
-    if (!e->where) return "it says nothing of the GPUs";
+    if (!e->where) return "the event has no data about the GPUs";
     p->search.touched_count = 0;
     why = find_gpus(p, e);
     for (uint32_t i = 0; i < p->search.touched_count; i++)
@@ -180,6 +180,6 @@ const char *events_take(struct place *p, const struct place_event *e) {
     case PLACE_MEMORY:
     case PLACE_MEASURED: return take_of_job(p, e);
     case PLACE_TIME: return NULL;
-    default: return "there is no such kind of event";
+    default: return "the event's kind is unknown";
     }
 }

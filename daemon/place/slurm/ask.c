@@ -87,17 +87,17 @@ int ask_set(struct ask *a, enum ask_option option, const char *value, char *why)
         err = set_number(option, UNITS_PART, value, 1000, &milli, why);
         if (err == 0) a->util_milli = (uint32_t)milli;
         return err;
-    default: return bad(why, "there is no such option");
+    default: return bad(why, "the option is unknown");
     }
 }
 
 int ask_check(struct ask *a, char *why) {
     if (a->persistent_bytes && !a->mem_bytes)
-        return bad(why, "--salus-persistent needs --salus-mem, of which it is a part");
+        return bad(why, "--salus-persistent needs --salus-mem, which contains it");
     if (a->persistent_bytes > a->mem_bytes)
-        return bad(why, "--salus-persistent is more than --salus-mem, of which it is a part");
+        return bad(why, "--salus-persistent is more than --salus-mem, which contains it");
     if (a->slo_ns && a->class != ASK_SERVICE)
-        return bad(why, "--salus-slo is for --salus-class=service, not for %s",
+        return bad(why, "--salus-slo needs --salus-class=service, and the class is %s",
                    ask_class_name(a->class));
     if (!a->persistent_bytes) a->persistent_bytes = a->mem_bytes;
     return 0;

@@ -27,15 +27,15 @@ struct ask {
 };
 
 /* X(option of sbatch, its argument in help, NAME, sentence) */
-#define ASK_OPTIONS(X)                                                              \
-    X("salus-class", "service|training|be", CLASS,                                  \
-      "what kind of job it is: a service goes first, best effort (be) last")        \
-    X("salus-mem", "SIZE", MEM, "device memory that it needs in all, such as 4GiB") \
-    X("salus-persistent", "SIZE", PERSISTENT,                                       \
-      "how much of that it keeps over iterations; the rest is shared in turns")     \
-    X("salus-slo", "TIME", SLO,                                                     \
-      "of a service: that its requests shall take no longer, such as 20ms")         \
-    X("salus-util", "PERCENT", UTIL, "of a GPU's time, that it keeps busy alone, such as 40%")
+#define ASK_OPTIONS(X)                                                                          \
+    X("salus-class", "service|training|be", CLASS,                                              \
+      "kind of the job: a service is placed first, best effort (be) last")                      \
+    X("salus-mem", "SIZE", MEM, "device memory that the job needs in all, such as 4GiB")        \
+    X("salus-persistent", "SIZE", PERSISTENT,                                                   \
+      "part of that memory that the job keeps between iterations; jobs share the rest in turn") \
+    X("salus-slo", "TIME", SLO, "latency target of a service's requests, such as 20ms")         \
+    X("salus-util", "PERCENT", UTIL,                                                            \
+      "part of a GPU's time that the job uses when it runs alone, such as 40%")
 
 enum ask_option {
 #define X(option, argument, name, sentence) ASK_##name,

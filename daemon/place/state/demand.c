@@ -13,7 +13,8 @@ static bool within_0_to_1(double x) {
 }
 
 static const char *size_fault(const struct place_job *job) {
-    if (!job->tasks || !job->gpus) return "a job has a task, and a task a GPU";
+    if (!job->tasks || !job->gpus)
+        return "a job must have at least one task, and a task at least one GPU";
     if (job->gpus > PLACE_GPUS_A_NODE) return "a task has more GPUs than any node";
     if (job->tasks > PLACE_TASKS_MOST / job->gpus) return "a job has more than 65536 GPUs";
     return NULL;
@@ -26,21 +27,23 @@ static bool too_much(uint64_t bytes) {
 const char *demand_fault(const struct place_job *job) {
     const char *why = size_fault(job);
     if (why) return why;
-    if (!within_0_to_1(job->util)) return "a utilisation is above 0 and at most 1";
+    if (!within_0_to_1(job->util)) return "the utilisation must be above 0 and at most 1";
     if (too_much(job->persistent_bytes) || too_much(job->ephemeral_bytes) ||
         too_much(job->memory_bytes))
-        return "no memory is larger than 64 TiB";
+        return "the memory must be at most 64 TiB";
     if (job->kind != PLACE_TRAINING && job->kind != PLACE_SERVICE)
-        return "there is no such kind of job";
-    if (!(job->slack >= 0 && job->slack < INFINITY)) return "a slack is a number of 0 or more";
+        return "the job's kind is unknown";
+    if (!(job->slack >= 0 && job->slack < INFINITY))
+        return "the slack must be a number of 0 or more";
     return NULL;
 }
 
 const char *demand_measured_fault(const struct place_event *e) {
-    if (e->util != 0 && !within_0_to_1(e->util)) return "a utilisation is above 0 and at most 1";
+    if (e->util != 0 && !within_0_to_1(e->util))
+        return "the utilisation must be above 0 and at most 1";
     if (too_much(e->persistent_bytes) || too_much(e->ephemeral_bytes))
-        return "no memory is larger than 64 TiB";
-    if (!(e->speed >= 0 && e->speed < INFINITY)) return "a speed is a number of 0 or more";
+        return "the memory must be at most 64 TiB";
+    if (!(e->speed >= 0 && e->speed < INFINITY)) return "the speed must be a number of 0 or more";
     return NULL;
 }
 

@@ -196,10 +196,13 @@ static const char *host_breaks(const struct hosts *h, const struct nodes *n, con
                                uint32_t node) {
     const struct host *it = &h->at[node];
     struct hosts_span own = look(&n->at[node], g), span = sum_up(h->at, it);
-    if (it->in != (n->at[node].gpu_count > 1)) return "a node hosts tasks or not, wrongly";
+    if (it->in != (n->at[node].gpu_count > 1))
+        return "a node is among the multi-GPU nodes and should not be, or the reverse";
     if (!it->in) return NULL;
-    if (memcmp(&own, &it->own, sizeof(own)) != 0) return "a host does not know what it has";
-    if (memcmp(&span, &it->span, sizeof(span)) != 0) return "a branch of hosts is out of date";
+    if (memcmp(&own, &it->own, sizeof(own)) != 0)
+        return "a multi-GPU node's record of its GPUs is wrong";
+    if (memcmp(&span, &it->span, sizeof(span)) != 0)
+        return "a branch of the tree of multi-GPU nodes is out of date";
     return NULL;
 }
 
@@ -213,5 +216,5 @@ const char *hosts_check(const struct hosts *h, const struct nodes *n, const stru
     }
     for (uint32_t k = 0; k < h->roots_count; k++)
         there += count(h->at, h->roots[k]);
-    return in == there ? NULL : "hosts are miscounted";
+    return in == there ? NULL : "the number of multi-GPU nodes is wrong";
 }

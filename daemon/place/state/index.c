@@ -192,7 +192,8 @@ static const char *branch_breaks(const struct gpu *at, uint32_t root, uint32_t t
     const struct gpu *gpu = &at[root];
     struct gpus_span span = sum_up(at, gpu);
     if (gpu->tree != tree) return "a GPU is in another tree than it says";
-    if (memcmp(&span, &gpu->span, sizeof(span)) != 0) return "a branch does not know what is in it";
+    if (memcmp(&span, &gpu->span, sizeof(span)) != 0)
+        return "a branch's summary of its GPUs is wrong";
     if (gpu->left != GPUS_NONE &&
         (!goes_before(&at[gpu->left], gpu) || at[gpu->left].rank > gpu->rank))
         return "a tree is out of order";

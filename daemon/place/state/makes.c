@@ -111,11 +111,11 @@ bool makes_open_hold(const struct makes *m, const struct demand *d) {
 enum found { NOTHING, LABELS, BYTES, GPUS, TASK, ALL };
 
 static const char *const faults[] = {
-    [NOTHING] = "no node has one of its labels",
-    [LABELS] = "no GPU that it may use has so much memory",
-    [BYTES] = "no node has so many such GPUs for a task",
-    [GPUS] = "no node has so much CPU or memory for a task",
-    [TASK] = "there were never enough nodes for all its tasks",
+    [NOTHING] = "no node has a label that the job asks for",
+    [LABELS] = "no GPU that the job may use has as much memory as it needs",
+    [BYTES] = "no node has as many such GPUs as a task needs",
+    [GPUS] = "no node has as much CPU or memory as a task needs",
+    [TASK] = "the cluster never had enough nodes for all tasks of the job",
 };
 
 static enum found look(const struct make *make, const struct demand *d) {

@@ -34,13 +34,13 @@ int nodes_reserve(struct nodes *n, uint64_t more) {
 
 const char *nodes_fault(const struct place_node *node, uint32_t curves) {
     if (!node->gpu_count || node->gpu_count > PLACE_GPUS_A_NODE || !node->gpus)
-        return "a node has 1 to 64 GPUs";
-    if (node->memory_bytes > DEMAND_BYTES_MOST) return "no memory is larger than 64 TiB";
+        return "a node must have 1 to 64 GPUs";
+    if (node->memory_bytes > DEMAND_BYTES_MOST) return "the memory must be at most 64 TiB";
     for (uint32_t i = 0; i < node->gpu_count; i++) {
-        if (node->gpus[i].curve >= curves) return "there is no such curve";
-        if (!node->gpus[i].memory_bytes) return "a GPU has memory";
+        if (node->gpus[i].curve >= curves) return "the node's curve is unknown";
+        if (!node->gpus[i].memory_bytes) return "the memory of a GPU must be above 0";
         if (node->gpus[i].memory_bytes > DEMAND_BYTES_MOST)
-            return "no memory is larger than 64 TiB";
+            return "the memory must be at most 64 TiB";
     }
     return NULL;
 }

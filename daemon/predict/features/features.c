@@ -147,7 +147,7 @@ static int take_weights(struct taking *t, struct complaint *why) {
         count += (double)shape_elements(&v->shape);
     }
     if (parameters + buffers + input > (double)FEATURES_BYTES_MAX)
-        return complaint_say(why, "its weights and inputs would take more than 2^50 bytes");
+        return complaint_say(why, "the model's weights and inputs would take more than 2^50 bytes");
     t->f->parameters_bytes = (uint64_t)parameters;
     t->f->parameters = (uint64_t)count;
     t->f->buffers_bytes = (uint64_t)buffers;
@@ -170,9 +170,9 @@ int features_take(struct features *f, struct netgraph *g, int64_t batch, struct 
     bounded_free(&g->memory, t.marks);
     if (err) return err;
     if (t.activations + t.gradients > (double)FEATURES_BYTES_MAX)
-        return complaint_say(why, "a step of it would take more than 2^50 bytes");
+        return complaint_say(why, "a step of the model would take more than 2^50 bytes");
     if (!(f->flops >= 0 && f->flops <= FEATURES_FLOPS_MAX))
-        return complaint_say(why, "a pass of it would be more operations than %.0g",
+        return complaint_say(why, "a pass of the model would have more operations than %.0g",
                              FEATURES_FLOPS_MAX);
     f->activations_bytes = (uint64_t)t.activations;
     f->gradients_bytes = (uint64_t)t.gradients;

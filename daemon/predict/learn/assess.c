@@ -143,7 +143,8 @@ int assess_train(struct predictor *p, const struct rows *r, double *each, struct
     *p = (struct predictor){0};
     a.x = calloc(r->count + 1, sizeof(*a.x));
     if (r->families_count < 2)
-        complaint_say(why, "an error on families left out needs two of them at least");
+        complaint_say(why, "the table must have models of at least two families, so that each can "
+                           "be left out once");
     else if (!a.x || !numbers)
         err = complaint_memory(why);
     else {

@@ -170,7 +170,7 @@ static int take(struct boost *b, struct forest *f) {
 int boost_train(struct forest *f, const struct columns *x, const double *y, uint32_t rows,
                 float *check, struct complaint *why) {
     struct boost b = {.why = why};
-    int err = rows ? 0 : complaint_say(why, "there is nothing to train on");
+    int err = rows ? 0 : complaint_say(why, "the table has no row to train on");
 
     for (uint32_t i = 0; i < rows; i++)
         f->base += y[i] / rows;

@@ -24,8 +24,7 @@ static const cJSON *get(const cJSON *o, const char *name) {
 }
 
 static int bad(struct parse *g, const char *name) {
-    return complaint_say(g->why, "it is no predictor: '%s' is missing or not what it should be",
-                         name);
+    return complaint_say(g->why, "the file is not a predictor: '%s' is missing or wrong", name);
 }
 
 /* Reads a number from `least` to `most`; rejects NaN. */
@@ -174,8 +173,9 @@ int predictor_parse(struct predictor *p, const char *from, size_t bytes, struct 
     int err;
 
     *p = (struct predictor){0};
-    err = cJSON_IsObject(all) ? take_all(&g)
-                              : complaint_say(why, "it is no predictor: it is no JSON object");
+    err = cJSON_IsObject(all)
+              ? take_all(&g)
+              : complaint_say(why, "the file is not a predictor: it is not a JSON object");
     cJSON_Delete(all);
     return err;
 }

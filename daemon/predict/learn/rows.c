@@ -39,7 +39,7 @@ static int read_head(struct reading *g) {
     struct places *p = &g->at;
     int err = csv_next(&g->csv);
 
-    if (err == 0) return complaint_say(g->why, "it has no line");
+    if (err == 0) return complaint_say(g->why, "the table has no line");
     if (err < 0) return bad(g, g->csv.why);
     p->family = csv_find(&g->csv, "family");
     p->device = csv_find(&g->csv, "device");
@@ -57,9 +57,11 @@ static int read_head(struct reading *g) {
         if (p->columns[i] < 0) p->features = false;
     }
     if (p->family < 0 || p->device < 0 || p->utilisation < 0)
-        return complaint_say(g->why, "it has no column family, device or utilisation");
+        return complaint_say(g->why, "the table lacks a column family, device or utilisation");
     if (!p->features && (p->model < 0 || p->batch < 0))
-        return complaint_say(g->why, "it has neither all features nor the columns model and batch");
+        return complaint_say(
+            g->why,
+            "the table has neither all columns of features nor the columns model and batch");
     return 0;
 }
 
@@ -69,7 +71,7 @@ static int number(struct reading *g, int place, double max, double *out) {
 
     *out = strtod(text, &end);
     if (*text && !*end && *out >= 0 && *out <= max) return 0;
-    return complaint_say(g->why, "line %u: '%.60s' is no number from 0 to %g", g->csv.line, text,
+    return complaint_say(g->why, "line %u: '%.60s' is not a number from 0 to %g", g->csv.line, text,
                          max);
 }
 
@@ -89,10 +91,10 @@ static int find_family(struct reading *g, const char *field, uint32_t *out) {
     struct rows *r = g->r;
     char name[ROWS_NAME_BYTES];
 
-    if (!take_name(field, name)) return bad(g, "a family needs a short name");
+    if (!take_name(field, name)) return bad(g, "the family's name is missing or too long");
     for (*out = 0; *out < r->families_count; ++*out)
         if (strcmp(r->families[*out], name) == 0) return 0;
-    if (r->families_count == ROWS_FAMILIES_MAX) return bad(g, "there are too many families");
+    if (r->families_count == ROWS_FAMILIES_MAX) return bad(g, "the table has too many families");
     memcpy(r->families[r->families_count++], name, sizeof(name));
     return 0;
 }
@@ -104,8 +106,9 @@ static int estimate(struct reading *g, const struct features *f, uint32_t row) {
     struct need n;
 
     if (optimiser < 0)
-        return complaint_say(g->why, "line %u: '%.40s' is no optimiser: none, sgd, momentum, adam",
-                             g->csv.line, word);
+        return complaint_say(
+            g->why, "line %u: '%.40s' is not an optimiser: use none, sgd, momentum or adam",
+            g->csv.line, word);
     need_estimate(&n, f, (enum need_optimiser)optimiser, 0);
     if (g->at.persistent_2 < 0) g->r->persistent_2[row] = (double)n.persistent_bytes;
     if (g->at.ephemeral_2 < 0) g->r->ephemeral_2[row] = (double)n.ephemeral_bytes;
@@ -153,11 +156,11 @@ static int read_line(struct reading *g) {
     int err;
 
     if (g->device[0] && (!named || strcmp(device, g->device) != 0)) return 0;
-    if (r->count == ROWS_MAX) return bad(g, "there are too many");
-    if (!named) return bad(g, "a device needs a short name");
+    if (r->count == ROWS_MAX) return bad(g, "the table has too many rows");
+    if (!named) return bad(g, "the device's name is missing or too long");
     if (!r->device[0]) memcpy(r->device, device, sizeof(r->device));
     if (strcmp(device, r->device) != 0)
-        return bad(g, "another device than before: say --device to choose one");
+        return bad(g, "the table has rows of another device than before: choose one with --device");
     err = find_family(g, csv_field(&g->csv, (uint32_t)g->at.family), &r->family[i]);
     if (!err) err = number(g, g->at.utilisation, 1, &r->utilisation[i]);
     if (!err) err = number(g, g->at.persistent, 1e18, &r->persistent[i]);
@@ -199,7 +202,7 @@ static int read_all(struct reading *g) {
     int more, err = read_head(g);
 
     while (!err && (more = csv_next(&g->csv)) != 0)
-        err = more < 0 ? bad(g, g->csv.why ? g->csv.why : "memory is short") : read_line(g);
+        err = more < 0 ? bad(g, g->csv.why ? g->csv.why : "out of memory") : read_line(g);
     if (!err && g->r->count == 0)
         err = complaint_say(g->why, "no line is of the device '%.40s'", g->device);
     return err;

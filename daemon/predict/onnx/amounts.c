@@ -192,10 +192,11 @@ int amounts_count(struct amounts *out, const struct functions *f, const Onnx__Gr
     count_graph(&c, top, out);
     bounded_free(memory, c.known);
     if (!c.err && out->calls && out->nodes > AMOUNTS_NODES_MAX)
-        return complaint_say(why, "its functions make more than %u nodes of it", AMOUNTS_NODES_MAX);
+        return complaint_say(why, "with its functions the model has more than %u nodes",
+                             AMOUNTS_NODES_MAX);
     if (!c.err && out->calls && out->looks > AMOUNTS_LOOKS_MAX)
-        return complaint_say(why,
-                             "its functions make more than %u MiB of names and attributes of it",
-                             AMOUNTS_LOOKS_MAX >> 20);
+        return complaint_say(
+            why, "with its functions the model has more than %u MiB of names and attributes",
+            AMOUNTS_LOOKS_MAX >> 20);
     return c.err;
 }

@@ -34,10 +34,10 @@ static int read_open(int fd, size_t max, unsigned char **out, size_t *count,
     ssize_t n;
 
     if (fstat(fd, &st)) return complaint_say(why, "%s", strerror(errno));
-    if (S_ISDIR(st.st_mode)) return complaint_say(why, "it is a directory: name the file in it");
-    if (!S_ISREG(st.st_mode)) return complaint_say(why, "it is no regular file");
+    if (S_ISDIR(st.st_mode)) return complaint_say(why, "this is a directory: give the file in it");
+    if (!S_ISREG(st.st_mode)) return complaint_say(why, "this is not a regular file");
     if ((uintmax_t)st.st_size > max)
-        return complaint_say(why, "it has more than %zu MiB", max >> 20);
+        return complaint_say(why, "the file has more than %zu MiB", max >> 20);
     *out = malloc((size_t)st.st_size + 1);
     if (!*out) return complaint_memory(why);
     n = read_all(fd, *out, (size_t)st.st_size);

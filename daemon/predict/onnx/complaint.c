@@ -48,6 +48,6 @@ int complaint_say(struct complaint *c, const char *fmt, ...) {
 }
 
 int complaint_memory(struct complaint *c) {
-    complaint_say(c, "it needs more memory to be read than a model may take");
+    complaint_say(c, "reading the model needs more memory than is allowed");
     return -ENOMEM;
 }

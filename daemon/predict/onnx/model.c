@@ -12,13 +12,13 @@
 
 /* Recognises common files that are not ONNX models; NULL if the file is none of these. */
 static const char *known_as(const unsigned char *bytes, size_t count) {
-    if (count == 0) return "it is empty";
+    if (count == 0) return "the file is empty";
     if (count >= 4 && memcmp(bytes, "PK\3\4", 4) == 0)
-        return "it is a zip archive, as torch.save writes, and no ONNX model";
+        return "the file is a zip archive, as torch.save writes, and not an ONNX model";
     if (bytes[0] == '{' || bytes[0] == '<' || bytes[0] == '#')
-        return "it is text, and no ONNX model";
+        return "the file is text and not an ONNX model";
     if (count >= 8 && memcmp(bytes, "\x89HDF\r\n\x1a\n", 8) == 0)
-        return "it is HDF5, as Keras writes, and no ONNX model";
+        return "the file is HDF5, as Keras writes, and not an ONNX model";
     return NULL;
 }
 
@@ -28,7 +28,7 @@ static int refuse(const unsigned char *bytes, size_t count, struct complaint *wh
 
     snprintf(detail, sizeof(detail), "%.150s", why->text);
     if (known) return complaint_say(why, "%s: " EXPORT, known);
-    return complaint_say(why, "this is no ONNX model (%s): " EXPORT, detail);
+    return complaint_say(why, "the file is not an ONNX model (%s): " EXPORT, detail);
 }
 
 static int unpack(struct netgraph *g, const struct buf *slim, struct complaint *why) {

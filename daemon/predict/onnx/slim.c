@@ -88,7 +88,7 @@ static int copy(struct slim *s, struct span what) {
     size_t bytes = (size_t)(what.end - what.at);
 
     if (s->out->len + bytes + LENGTH_BYTES > SLIM_BYTES_MAX)
-        return complaint_say(s->why, "without its weights it is still more than %u MiB",
+        return complaint_say(s->why, "without its weights the model still has more than %u MiB",
                              SLIM_BYTES_MAX >> 20);
     return buf_append(s->out, what.at, bytes) ? complaint_memory(s->why) : 0;
 }

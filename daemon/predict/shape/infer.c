@@ -88,12 +88,12 @@ static int refuse_size(const struct infer *f, const struct value *v, uint32_t ax
 
     if (symbol)
         return complaint_say(f->why,
-                             "its input '%.60s' has a size '%.60s' that is not given: say --dim "
-                             "%.60s=NUMBER",
+                             "the model's input '%.60s' has a size '%.60s' without a value: give "
+                             "it with --dim %.60s=NUMBER",
                              v->name, symbol, symbol);
     return complaint_say(f->why,
-                         "its input '%.60s' does not say its size in axis %u: export it with a "
-                         "number or a name there",
+                         "the model's input '%.60s' has no size in axis %u: export the model with "
+                         "a number or a name there",
                          v->name, axis);
 }
 

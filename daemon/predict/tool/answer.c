@@ -24,8 +24,8 @@ static void text_utilisation(const struct answer *a, FILE *out) {
 
     if (!p) {
         fprintf(out,
-                "  utilisation  not known: nothing was learned of the device '%s'; see 'salusctl "
-                "predict --train'\n",
+                "  utilisation  unknown: the predictor has no measurements of the device '%s'; "
+                "see 'salusctl predict --train'\n",
                 a->device);
         return;
     }
@@ -83,7 +83,7 @@ static void text_measured(const struct answer *a, FILE *out) {
     if (m->demand_milli)
         fprintf(out, "  utilisation  %.0f %%\n", (double)m->demand_milli / 10);
     else
-        fprintf(out, "  utilisation  not known: it never had the device to itself\n");
+        fprintf(out, "  utilisation  unknown: the job was never alone on the device\n");
     fprintf(out, "  persistent   %s\n  ephemeral    %s\n", size(m->persistent_bytes, t[0]),
             size(m->ephemeral_bytes, t[1]));
 }

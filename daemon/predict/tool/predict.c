@@ -48,8 +48,9 @@ static int check_measured(const struct predict_options *o, struct complaint *why
     if (o->measured.runs == 0)
         return complaint_say(why, "the daemon's history has no job '%.60s' of yours", o->job);
     if (o->measured.demand_milli == 0)
-        return complaint_say(why, "'%.60s' never had the device to itself: it has no demand alone",
-                             o->job);
+        return complaint_say(
+            why, "'%.60s' was never alone on the device, so that its demand alone is unknown",
+            o->job);
     return 0;
 }
 

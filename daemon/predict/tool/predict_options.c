@@ -15,7 +15,7 @@ static int take_size(const char *what, const char *text, int64_t *out, struct co
         *out = (int64_t)v;
         return 0;
     }
-    return complaint_say(why, "%s: '%.60s' is no number from 1 to 2^31", what, text);
+    return complaint_say(why, "%s: '%.60s' is not a number from 1 to 2^31", what, text);
 }
 
 static int take_dim(struct predict_options *o, char *text, struct complaint *why) {
@@ -23,9 +23,10 @@ static int take_dim(struct predict_options *o, char *text, struct complaint *why
     struct infer_size *s = &o->sizes[o->infer.sizes_count];
 
     if (!equals || equals == text)
-        return complaint_say(why, "--dim: '%.60s' is no NAME=NUMBER", text);
+        return complaint_say(why, "--dim: '%.60s' is not of the form NAME=NUMBER", text);
     if (o->infer.sizes_count == PREDICT_OPTIONS_SIZES_MAX)
-        return complaint_say(why, "--dim: more than %d", PREDICT_OPTIONS_SIZES_MAX);
+        return complaint_say(why, "--dim: at most %d sizes can be given",
+                             PREDICT_OPTIONS_SIZES_MAX);
     *equals = '\0';
     s->name = text;
     o->infer.sizes_count++;
@@ -36,10 +37,8 @@ static int take_optimiser(struct predict_options *o, const char *text, struct co
     int found = need_find_optimiser(text);
 
     if (found < 0)
-        return complaint_say(why,
-                             "--optimiser: '%.40s' is none of none (inference), sgd, momentum, "
-                             "adam",
-                             text);
+        return complaint_say(
+            why, "--optimiser: '%.40s' is not none (inference), sgd, momentum or adam", text);
     o->optimiser = (enum need_optimiser)found;
     return 0;
 }
@@ -53,7 +52,7 @@ static int take_measured(struct predict_options *o, const char *text, struct com
     for (int i = 0; i < 4; i++) {
         *to[i] = strtoull(text, &end, 10);
         if (end == text || *end != (i < 3 ? ',' : '\0'))
-            return complaint_say(why, "--measured: four numbers are needed");
+            return complaint_say(why, "--measured: give four numbers, separated by commas");
         text = end + 1;
     }
     return 0;
@@ -89,7 +88,7 @@ static bool is_valued(const char *name) {
 static int take(struct predict_options *o, struct args *a, enum args_kind kind,
                 struct complaint *why) {
     if (kind == ARGS_WORD) {
-        if (o->model) return complaint_say(why, "one model at a time: '%.60s'", a->name);
+        if (o->model) return complaint_say(why, "'%.60s': only one model can be given", a->name);
         o->model = a->name;
     } else if (args_is(a, "--json")) {
         o->json = true;
@@ -100,7 +99,7 @@ static int take(struct predict_options *o, struct args *a, enum args_kind kind,
     } else if (is_valued(a->name)) {
         return take_valued(o, a->name, args_value(a), why);
     } else {
-        return complaint_say(why, "unknown option %.60s", args_whole(a));
+        return complaint_say(why, "unknown option %.60s; see salus-predict --help", args_whole(a));
     }
     return 0;
 }
@@ -114,6 +113,7 @@ int predict_options_parse(struct predict_options *o, char **argv, struct complai
     o->infer.sizes = o->sizes;
     while (!err && (kind = args_next(&a)) != ARGS_END)
         err = take(o, &a, kind, why);
-    if (!err && !o->model && !o->help) err = complaint_say(why, "a model's file is needed");
+    if (!err && !o->model && !o->help)
+        err = complaint_say(why, "the ONNX file of a model is missing");
     return err;
 }

@@ -45,7 +45,8 @@ static int take(struct train *t, struct args *a, enum args_kind kind, struct com
     else if (strcmp(a->name, "--about") == 0)
         to = &t->about;
     else
-        return complaint_say(why, "unknown option %.60s", args_whole(a));
+        return complaint_say(why, "unknown option %.60s; see salus-predict-train --help",
+                             args_whole(a));
     if (to && !(*to = args_value(a))) return complaint_say(why, "%.40s needs a value", a->name);
     return 0;
 }
@@ -58,7 +59,7 @@ static int write_file(const struct predictor *p, const char *path, struct compla
     FILE *f;
 
     if (snprintf(beside, sizeof(beside), "%s.new", path) >= (int)sizeof(beside))
-        return complaint_say(why, "its name is too long");
+        return complaint_say(why, "the predictor's name is too long");
     f = fopen(beside, "we");
     if (!f) return complaint_say(why, "%s", strerror(errno));
     predictor_write(p, f);
@@ -113,7 +114,7 @@ int train_main(FILE *out, FILE *err, char **argv) {
     while (!bad && (kind = args_next(&a)) != ARGS_END)
         bad = take(&t, &a, kind, &why);
     if (!bad && !t.help && (!t.table || !t.to))
-        bad = complaint_say(&why, "a table of measurements and -o FILE are needed");
+        bad = complaint_say(&why, "give a table of measurements and -o FILE");
     if (bad) return fail(err, 2, "", &why);
     if (t.help) {
         fputs(usage, out);

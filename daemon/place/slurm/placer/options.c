@@ -17,15 +17,15 @@ enum kind { WORD, TIME, BYTES, PART };
 /* X(NAME, option, kind, preset, least, most, sentence) */
 /* clang-format off */
 #define OPTIONS(X) \
-    X(POLICY, "policy", WORD, "horus", 0, 0, "who goes where; see below") \
-    X(MEMORY, "memory", WORD, "sum", 0, 0, "sum: all memory on a GPU adds up; lanes: what is of an iteration is shared") \
-    X(INTERVAL, "interval", TIME, "2s", 10000000, 3600 * SECOND_NS, "between two rounds") \
-    X(PATIENCE, "patience", TIME, "60s", SECOND_NS, 86400 * SECOND_NS, "a placed job that Slurm has not started goes elsewhere") \
-    X(STALE, "stale", TIME, "120s", SECOND_NS, 86400 * SECOND_NS, "a node that has said nothing for so long gets no job") \
-    X(UTIL, "util", PART, "50%", 1, 1000, "of a GPU, by jobs that do not say what they use") \
-    X(MEM, "mem", BYTES, "1GiB", 1, REPORT_MEMORY_MOST, "the same of device memory") \
-    X(SLACK, "slack", PART, "10%", 0, 1000000, "by which services may be slowed down") \
-    X(GRES, "gres", WORD, "salus", 0, 0, "the GRES whose nodes and jobs are ours")
+    X(POLICY, "policy", WORD, "horus", 0, 0, "placement policy, one of those below") \
+    X(MEMORY, "memory", WORD, "sum", 0, 0, "sum: the memory of all jobs on a GPU adds up; lanes: jobs share the ephemeral part") \
+    X(INTERVAL, "interval", TIME, "2s", 10000000, 3600 * SECOND_NS, "time between two rounds") \
+    X(PATIENCE, "patience", TIME, "60s", SECOND_NS, 86400 * SECOND_NS, "time after which a placed job that Slurm has not started is placed again") \
+    X(STALE, "stale", TIME, "120s", SECOND_NS, 86400 * SECOND_NS, "time without a report after which a node gets no job") \
+    X(UTIL, "util", PART, "50%", 1, 1000, "utilisation assumed for jobs that give none") \
+    X(MEM, "mem", BYTES, "1GiB", 1, REPORT_MEMORY_MOST, "the same device memory assumed for jobs that give none") \
+    X(SLACK, "slack", PART, "10%", 0, 1000000, "part by which services may be slowed down") \
+    X(GRES, "gres", WORD, "salus", 0, 0, "name of the GRES whose nodes and jobs this placer serves")
 /* clang-format on */
 
 enum option {
@@ -47,8 +47,8 @@ static const struct {
 };
 
 void options_help(FILE *out) {
-    fputs("usage: salus-placer [OPTION]...\n\n"
-          "Chooses node and GPU for jobs of Slurm that wait for it; see salus-placer(8).\n\n",
+    fputs("usage: salus-placer [OPTION]...\n\nChooses nodes and GPUs for waiting jobs of Slurm; "
+          "see salus-placer(8).\n\n",
           out);
     for (int i = 0; i < NAMES; i++)
         fprintf(out, "  %-12s %s (%s)\n", table[i].option, table[i].sentence, table[i].preset);
@@ -70,9 +70,9 @@ static int take_number(int i, const char *value, uint64_t *out, char *why, size_
     static const struct {
         enum units units;
         const char *expected;
-    } kinds[] = {[TIME] = {UNITS_TIME, "no time such as 30s"},
-                 [BYTES] = {UNITS_BYTES, "no size such as 4GiB"},
-                 [PART] = {UNITS_PART, "no percentage"}};
+    } kinds[] = {[TIME] = {UNITS_TIME, "not a time such as 30s"},
+                 [BYTES] = {UNITS_BYTES, "not a size such as 4GiB"},
+                 [PART] = {UNITS_PART, "not a percentage such as 40%"}};
 
     if (units_parse(kinds[table[i].kind].units, value, out) < 0)
         return bad(why, cap, table[i].option, kinds[table[i].kind].expected, value);
@@ -97,7 +97,7 @@ static int take_policy(struct options *o, const char *value, char *why, size_t c
         o->round.place.policy = *p;
         return 0;
     }
-    return bad(why, cap, "--policy", "no policy of this placer", value);
+    return bad(why, cap, "--policy", "not a policy; see salus-placer --help", value);
 }
 
 static int take(struct options *o, int i, const char *value, char *why, size_t cap) {
@@ -124,10 +124,10 @@ static int take_valued(struct options *o, struct args *a, char *why, size_t cap)
     for (int i = 0; i < NAMES; i++) {
         if (strcmp(a->name, table[i].option) != 0) continue;
         const char *value = args_value(a);
-        if (!value || !*value) return bad(why, cap, a->name, "no value", "");
+        if (!value || !*value) return bad(why, cap, a->name, "an option without its value", "");
         return take(o, i, value, why, cap);
     }
-    return bad(why, cap, "salus-placer", "no option of it; see --help", args_whole(a));
+    return bad(why, cap, "salus-placer", "not an option; see salus-placer --help", args_whole(a));
 }
 
 int options_parse(struct options *o, char **argv, char *why, size_t cap) {

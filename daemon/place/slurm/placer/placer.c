@@ -60,7 +60,7 @@ static void log_action(const struct world *w, const struct round_action *a) {
                  w->jobs[a->job].note.node);
     else if (a->kind == ROUND_FREE)
         log_each("placer", LOG_INFO,
-                 "event=free job=%" PRIu32 " why=\"it has more CPUs than any node of its\"",
+                 "event=free job=%" PRIu32 " why=\"the job needs more CPUs than any of its\"",
                  w->jobs[a->job].id);
     else
         log_debug("placer", "event=put_off job=%" PRIu32, w->jobs[a->job].id);
@@ -97,8 +97,9 @@ static void carry_out(struct placer *p, const struct world *w, const struct roun
 /* ---- jobs that lacked memory ----------------------------------------------------------------- */
 
 static void say_no_more(struct placer *p, const struct world_lack *l, enum again again) {
-    const char *why = again == AGAIN_TOO_OFTEN ? "it was queued again with more three times"
-                                               : "no GPU has so much memory";
+    const char *why = again == AGAIN_TOO_OFTEN
+                          ? "the job was queued again with more memory three times"
+                          : "no GPU has as much memory as the job needs";
     char key[32];
 
     snprintf(key, sizeof(key), "lack %" PRIu32, l->id);

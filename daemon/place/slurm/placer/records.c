@@ -88,7 +88,8 @@ static bool is_ours(const struct records *r, const slurm_job_info_t *from, struc
 
     if (!runs(from) && !is_pending(from)) return false;
     if (err == -EINVAL)
-        log_debug("placer", "event=note job=%" PRIu32 " why=\"it cannot be read\"", from->job_id);
+        log_debug("placer", "event=note job=%" PRIu32 " why=\"the note cannot be parsed\"",
+                  from->job_id);
     return runs(from) ? err == 0 || shares_of(r, from) : err == 0 && !note->free;
 }
 

@@ -32,11 +32,12 @@ static int take_gpu(struct report *r, const cJSON *gpu, char *why) {
     const cJSON *state = cJSON_GetObjectItemCaseSensitive(gpu, "state");
     double id, memory;
 
-    if (!number(gpu, "id", REPORT_GPUS_MOST - 1, &id)) return bad(why, "a GPU has no number");
-    if (id != r->gpu_count) return bad(why, "GPUs are not numbered one after the other");
+    if (!number(gpu, "id", REPORT_GPUS_MOST - 1, &id))
+        return bad(why, "a GPU in the report has no number");
+    if (id != r->gpu_count) return bad(why, "the report's GPUs are not numbered consecutively");
     if (!number(gpu, "memory_bytes", (double)REPORT_MEMORY_MOST, &memory))
-        return bad(why, "the memory of a GPU is no size");
-    if (!cJSON_IsString(state)) return bad(why, "a GPU has no state");
+        return bad(why, "the report gives no size for a GPU's memory");
+    if (!cJSON_IsString(state)) return bad(why, "a GPU in the report has no state");
     r->gpus[r->gpu_count++] = (struct report_gpu){
         .memory_bytes = (uint64_t)memory,
         .ready = strcmp(state->valuestring, "ready") == 0 && memory > 0,
@@ -73,7 +74,7 @@ static int take_jobs(struct report *r, const cJSON *all, char *why) {
     const cJSON *jobs = cJSON_GetObjectItemCaseSensitive(all, "jobs"), *job;
 
     if (!jobs) return 0;
-    if (!cJSON_IsArray(jobs)) return bad(why, "its jobs are no list");
+    if (!cJSON_IsArray(jobs)) return bad(why, "the report's jobs are not a list");
     cJSON_ArrayForEach(job, jobs) {
         take_job(r, job);
     }
@@ -103,7 +104,8 @@ static int take_lacks(struct report *r, const cJSON *all, char *why) {
     const cJSON *lacks = cJSON_GetObjectItemCaseSensitive(all, "lacked"), *lack;
 
     if (!lacks) return 0;
-    if (!cJSON_IsArray(lacks)) return bad(why, "its jobs that lacked memory are no list");
+    if (!cJSON_IsArray(lacks))
+        return bad(why, "the report's jobs that lacked memory are not a list");
     cJSON_ArrayForEach(lack, lacks) {
         take_lack(r, lack);
     }
@@ -115,14 +117,15 @@ static int take_gpus(struct report *r, const cJSON *all, char *why) {
     double schema;
     int err;
 
-    if (!number(all, "schema", 1, &schema) || schema != 1) return bad(why, "its schema is not 1");
-    if (!cJSON_IsArray(gpus)) return bad(why, "it has no list of GPUs");
+    if (!number(all, "schema", 1, &schema) || schema != 1)
+        return bad(why, "the report's schema is not 1");
+    if (!cJSON_IsArray(gpus)) return bad(why, "the report has no list of GPUs");
     cJSON_ArrayForEach(gpu, gpus) {
-        if (r->gpu_count == REPORT_GPUS_MOST) return bad(why, "it has too many GPUs");
+        if (r->gpu_count == REPORT_GPUS_MOST) return bad(why, "the report has too many GPUs");
         err = take_gpu(r, gpu, why);
         if (err < 0) return err;
     }
-    return r->gpu_count ? 0 : bad(why, "it has no GPU");
+    return r->gpu_count ? 0 : bad(why, "the report has no GPU");
 }
 
 const struct report_job *report_find_job(const struct report *r, uint32_t id, uint32_t uid) {
@@ -146,10 +149,11 @@ int report_parse(struct report *r, const char *text, char *why) {
     if (!text || strncmp(text, MARK, strlen(MARK)) != 0) return -ENOENT;
     text += strlen(MARK);
     clock = strspn(text, "0123456789.");
-    if (clock == 0 || text[clock] != ' ') return bad(why, "it has no time");
-    if (strnlen(text, REPORT_BYTES_MOST) == REPORT_BYTES_MOST) return bad(why, "it is too long");
+    if (clock == 0 || text[clock] != ' ') return bad(why, "the report has no time");
+    if (strnlen(text, REPORT_BYTES_MOST) == REPORT_BYTES_MOST)
+        return bad(why, "the report is too long");
     all = cJSON_ParseWithOpts(text + clock + 1, NULL, 1);
-    if (!all) return bad(why, "it is no JSON");
+    if (!all) return bad(why, "the report is not JSON");
     err = take_gpus(r, all, why);
     if (err == 0) err = take_jobs(r, all, why);
     if (err == 0) err = take_lacks(r, all, why);

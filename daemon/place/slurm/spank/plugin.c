@@ -43,7 +43,7 @@ static int check_model(const char *path) {
     struct stat st;
 
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0) return 0;
-    slurm_error("salus: --salus-model: '%.200s' is no file that can be read", path);
+    slurm_error("salus: --salus-model: the file '%.200s' cannot be read", path);
     return -1;
 }
 
@@ -74,7 +74,8 @@ static struct spank_option options[] = {
     {option, argument, sentence, 1, ASK_##name, take_option},
     ASK_OPTIONS(X)
 #undef X
-        {"salus-model", "FILE", "its model, of which memory and use of the GPU are predicted", 1,
+        {"salus-model", "FILE",
+         "ONNX file of the job's model, from which its memory and use of the GPU are predicted", 1,
          MODEL_OPTION, take_option},
 };
 
@@ -90,7 +91,7 @@ int slurm_spank_init(spank_t sp, int argc, char **argv) {
     const char *wrong;
 
     if (settings_parse(&plugin.settings, argc, argv, &wrong) < 0) {
-        slurm_error("salus: plugstack.conf: '%s' is none of this plugin's words", wrong);
+        slurm_error("salus: plugstack.conf: the setting '%s' is unknown; see docs/slurm.md", wrong);
         return -1;
     }
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -114,8 +115,8 @@ static void predict(struct ask *a) {
     out.out[strcspn(out.out, "\n")] = '\0';
     if (out.status || ask_parse(a, out.out) < 0) {
         *a = (struct ask){0};
-        slurm_info("salus: nothing is predicted of %s: %s", argv[1],
-                   *out.err ? out.err : "the predictor's words cannot be read");
+        slurm_info("salus: the needs of %s cannot be predicted: %s", argv[1],
+                   *out.err ? out.err : "the predictor's output cannot be read");
     }
     child_finish(&out);
 }
@@ -157,7 +158,7 @@ int slurm_spank_user_init(spank_t sp, int argc, char **argv) {
     if (spank_context() != S_CTX_REMOTE || spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS)
         return 0;
     plugin.asked = spank_job_ask(id, plugin.settings.gres, &plugin.job) == 0;
-    if (!plugin.asked) slurm_info("salus: slurmctld says nothing of job %" PRIu32, id);
+    if (!plugin.asked) slurm_info("salus: slurmctld does not answer about job %" PRIu32, id);
     return 0;
 }
 

@@ -34,13 +34,13 @@ Test(place_step, jobs_that_cannot_be) {
     placecase_node(&c, 1, 2, 16);
     placecase_come(&c, placecase_job(7, 0.5, 1));
     struct place_job job = placecase_job(7, 0.5, 1);
-    expect_bad_job(&c, job, "such a job already");
+    expect_bad_job(&c, job, "the job exists already");
     job.id = 8;
     job.tasks = 0;
-    expect_bad_job(&c, job, "has a task");
+    expect_bad_job(&c, job, "have at least one task");
     job.tasks = 1;
     job.gpus = 0;
-    expect_bad_job(&c, job, "a task a GPU");
+    expect_bad_job(&c, job, "a task at least one GPU");
     job.gpus = 65;
     expect_bad_job(&c, job, "than any node");
     job.gpus = 64;
@@ -56,7 +56,7 @@ Test(place_step, jobs_that_cannot_be) {
     expect_bad_job(&c, placecase_service(8, 0.5, 1, NAN), "slack");
     job = placecase_job(8, 0.5, 1);
     job.kind = (enum place_kind)2;
-    expect_bad_job(&c, job, "kind of job");
+    expect_bad_job(&c, job, "the job's kind is unknown");
     placecase_finish(&c);
 }
 
@@ -74,10 +74,10 @@ Test(place_step, nobody_runs_where_it_cannot) {
     placecase_node(&c, 1, 2, 16);
     placecase_node(&c, 2, 2, 16);
     placecase_come(&c, placecase_job(7, 0.5, 1));
-    expect_bad_runs(&c, 1, 1, NULL, "nothing of the GPUs");
-    expect_bad_runs(&c, 1, 1, &(struct place_where){3, 0}, "no such node");
-    expect_bad_runs(&c, 1, 1, &(struct place_where){1, 2}, "no such GPU");
-    expect_bad_runs(&c, 2, 1, twice, "a GPU once");
+    expect_bad_runs(&c, 1, 1, NULL, "no data about the GPUs");
+    expect_bad_runs(&c, 1, 1, &(struct place_where){3, 0}, "node is unknown");
+    expect_bad_runs(&c, 1, 1, &(struct place_where){1, 2}, "GPU is unknown");
+    expect_bad_runs(&c, 2, 1, twice, "is given to the job twice");
     expect_bad_runs(&c, 1, 2, apart, "on one node");
     struct place_job job = placecase_job(8, 0.5, 1);
     job.tasks = 2;
@@ -97,12 +97,13 @@ Test(place_step, nodes_that_cannot_be) {
     struct placecase c = start(NULL);
     placecase_node(&c, 1, 2, 16);
     placecase_come(&c, placecase_job(7, 0.5, 1));
-    expect_bad_node(&c, (struct place_node){1, 1, 1, 0, 1, &good}, "such a node already");
+    expect_bad_node(&c, (struct place_node){1, 1, 1, 0, 1, &good}, "the node exists already");
     expect_bad_node(&c, (struct place_node){2, 1, 1, 0, 0, &good}, "1 to 64");
     expect_bad_node(&c, (struct place_node){2, 1, 1, 0, 65, &good}, "1 to 64");
     expect_bad_node(&c, (struct place_node){2, 1, 1, 0, 1, NULL}, "1 to 64");
-    expect_bad_node(&c, (struct place_node){2, 1, 1, 0, 1, &curve}, "no such curve");
-    expect_bad_node(&c, (struct place_node){2, 1, 1, 0, 1, &none}, "has memory");
+    expect_bad_node(&c, (struct place_node){2, 1, 1, 0, 1, &curve}, "curve is unknown");
+    expect_bad_node(&c, (struct place_node){2, 1, 1, 0, 1, &none},
+                    "memory of a GPU must be above 0");
     expect_bad_node(&c, (struct place_node){2, 1, 1, 0, 1, &huge}, "64 TiB");
     expect_bad_node(&c, (struct place_node){2, 1, UINT64_MAX, 0, 1, &good}, "64 TiB");
     placecase_finish(&c);
@@ -114,14 +115,14 @@ Test(place_step, events_about_nobody) {
     placecase_come(&c, placecase_job(7, 0.5, 1));
     for (int kind = PLACE_GONE; kind <= PLACE_MEASURED; kind++)
         expect_wrong(&c, (struct place_event){.kind = (enum place_event_kind)kind, .id = 8},
-                     "no such job");
+                     "job is unknown");
     for (int kind = PLACE_NODE_GONE; kind <= PLACE_NODE_OPEN; kind++)
         expect_wrong(&c, (struct place_event){.kind = (enum place_event_kind)kind, .id = 8},
-                     "no such node");
-    expect_wrong(&c, (struct place_event){.kind = PLACE_NODE}, "nothing of the node");
-    expect_wrong(&c, (struct place_event){.kind = PLACE_JOB}, "nothing of the job");
-    expect_wrong(&c, (struct place_event){.kind = PLACE_RUNS}, "nothing of the job");
-    expect_wrong(&c, (struct place_event){.kind = PLACE_EVENTS}, "kind of event");
+                     "node is unknown");
+    expect_wrong(&c, (struct place_event){.kind = PLACE_NODE}, "no data about the node");
+    expect_wrong(&c, (struct place_event){.kind = PLACE_JOB}, "no data about the job");
+    expect_wrong(&c, (struct place_event){.kind = PLACE_RUNS}, "no data about the job");
+    expect_wrong(&c, (struct place_event){.kind = PLACE_EVENTS}, "kind is unknown");
     expect_wrong(&c, (struct place_event){.kind = PLACE_MEASURED, .id = 7, .util = 1.5}, "util");
     expect_wrong(&c, (struct place_event){.kind = PLACE_MEASURED, .id = 7, .util = NAN}, "util");
     expect_wrong(&c, (struct place_event){.kind = PLACE_MEASURED, .id = 7, .speed = -1}, "speed");
@@ -250,13 +251,13 @@ Test(place_step, what_can_never_run_is_refused) {
     cr_assert_eq(c.answer.action_count, 1);
     cr_expect_eq(c.answer.actions[0].kind, PLACE_REFUSE);
     placecase_go(&c, 1);
-    expect_refused(&c, placecase_job(2, 0.5, 17), "so much memory");
+    expect_refused(&c, placecase_job(2, 0.5, 17), "as much memory as it needs");
     job = placecase_job(3, 0.5, 1);
     job.labels = 1;
-    expect_refused(&c, job, "labels");
+    expect_refused(&c, job, "a label that the job asks for");
     job.labels = 0;
     job.gpus = 3;
-    expect_refused(&c, job, "so many such GPUs");
+    expect_refused(&c, job, "as many such GPUs");
     job.gpus = 2;
     job.cpu_milli = 4001;
     expect_refused(&c, job, "CPU");

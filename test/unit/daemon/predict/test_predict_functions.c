@@ -407,13 +407,13 @@ Test(predict_functions, functions_that_are_wrong) {
     expect_wrong(calls_in_a_circle, "calls itself");
     expect_wrong(deep, "its functions call each other more than 32 deep");
     expect_wrong(deep_in_two_pieces, "its functions call each other more than 32 deep");
-    expect_wrong(without_an_end, "its functions make more than 1048576 nodes of it");
+    expect_wrong(without_an_end, "with its functions the model has more than 1048576 nodes");
     expect_wrong(many_attributes, "has 100000 attributes: no more than 256 are read");
     expect_wrong(long_attributes, "has a name of more than 4096 bytes: 'nnnn");
     expect_wrong(long_operator, "has a name of more than 4096 bytes: 'nnnn");
     expect_wrong(long_input, "has a name of more than 4096 bytes: 'nnnn");
-    expect_wrong(attributes_often, "make more than 512 MiB of names and attributes of it");
-    expect_wrong(callers_attributes, "make more than 512 MiB of names and attributes of it");
+    expect_wrong(attributes_often, "the model has more than 512 MiB of names and attributes");
+    expect_wrong(callers_attributes, "the model has more than 512 MiB of names and attributes");
     expect_wrong(reads_the_callers, "reads 'x', which nothing before it makes");
     expect_wrong(reads_after_the_call, "reads 'b', which nothing before it makes");
     expect_wrong(makes_nothing, "its function 'A' does not make its 'c'");

@@ -40,13 +40,13 @@ static void expect_bad(const void *bytes, size_t count, const char *part) {
 #define BAD(text, part) expect_bad(text, sizeof(text) - 1, part)
 
 Test(predict_graph, files_that_are_no_models) {
-    BAD("", "it is empty: export one with torch.onnx.export");
-    BAD("PK\3\4.....", "it is a zip archive, as torch.save writes");
-    BAD("{\"a\": 1}", "it is text");
-    BAD("\x89HDF\r\n\x1a\n...", "it is HDF5");
+    BAD("", "the file is empty: export one with torch.onnx.export");
+    BAD("PK\3\4.....", "the file is a zip archive, as torch.save writes");
+    BAD("{\"a\": 1}", "the file is text");
+    BAD("\x89HDF\r\n\x1a\n...", "the file is HDF5");
     BAD("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-        "this is no ONNX model (its bytes are no pro");
-    BAD("\x08\x08", "this is no ONNX model (it has no graph): export one");
+        "the file is not an ONNX model (its bytes are no pro");
+    BAD("\x08\x08", "the file is not an ONNX model (it has no graph): export one");
     BAD("\x3a\x00", "it has no graph");
     BAD("\x3a\x05\x0a", "its bytes are no protobuf"); /* longer than the file */
     BAD("\x38\x05", "'graph' is no message");         /* a number where a message belongs */
@@ -138,7 +138,8 @@ Test(predict_graph, memory_is_bounded) {
     for (size_t i = 0; i < count; i += 2)
         memcpy(bytes + 5 + i, "\x0a\x00", 2);
     cr_expect_neq(measure_bytes(&f, bytes, count + 5, &o, &why), 0);
-    cr_expect(strstr(why.text, "without its weights it is still more than 64 MiB"), "%s", why.text);
+    cr_expect(strstr(why.text, "without its weights the model still has more than 64 MiB"), "%s",
+              why.text);
     for (size_t i = 0; i < count; i++)
         if (i >= (8 << 20)) bytes[5 + i] = 0;
     count = 8 << 20;
@@ -235,8 +236,9 @@ static void too_small(struct onnxmake *m) {
 Test(predict_graph, models_that_are_wrong) {
     expect_wrong(reads_nothing, "reads 'y?', which nothing before it makes: check the file with");
     expect_wrong(no_operator, "does not say what it computes");
-    expect_wrong(unnamed_size, "its input 'x' does not say its size in axis 1");
-    expect_wrong(named_size, "has a size 'tokens' that is not given: say --dim tokens=NUMBER");
+    expect_wrong(unnamed_size, "the model's input 'x' has no size in axis 1");
+    expect_wrong(named_size,
+                 "has a size 'tokens' without a value: give it with --dim tokens=NUMBER");
     expect_wrong(many_axes, "has 9 dimensions: 8 are read");
     expect_wrong(negative_weight, "sizes that no tensor has");
     expect_wrong(huge_weight, "sizes that no tensor has");
@@ -265,17 +267,17 @@ Test(predict_graph, files) {
     FILE *f;
 
     cr_assert(mkdtemp(folder));
-    expect_no_file(folder, 100, "it is a directory: name the file");
-    expect_no_file("/dev/zero", 100, "it is no regular file");
+    expect_no_file(folder, 100, "this is a directory: give the file");
+    expect_no_file("/dev/zero", 100, "this is not a regular file");
     snprintf(path, sizeof(path), "%s/x", folder);
     expect_no_file(path, 100, "No such file");
     cr_assert_eq(mkfifo(path, 0600), 0);
     /* the reader does not wait for a writer of the FIFO */
-    expect_no_file(path, 100, "it is no regular file");
+    expect_no_file(path, 100, "this is not a regular file");
     unlink(path);
     f = fopen(path, "w");
     cr_assert(f && fputs("twelve bytes", f) >= 0 && fclose(f) == 0);
-    expect_no_file(path, 11, "it has more than 0 MiB");
+    expect_no_file(path, 11, "the file has more than 0 MiB");
     cr_assert_eq(bytes_read(path, 12, &bytes, &count, &why), 0, "%s", why.text);
     cr_expect_eq(count, 12);
     cr_expect_str_eq((char *)bytes, "twelve bytes");

@@ -88,18 +88,18 @@ Test(predict_learn, tables) {
     rows_finish(&r);
     expect_bad_table(text, "v100", "no line is of the device 'v100'");
     free(text);
-    expect_bad_table("", NULL, "it has no line");
-    expect_bad_table("family,device\n", NULL, "no column family, device or utilisation");
+    expect_bad_table("", NULL, "the table has no line");
+    expect_bad_table("family,device\n", NULL, "lacks a column family, device or utilisation");
     expect_bad_table("family,device,utilisation,conv\n", NULL,
-                     "neither all features nor the columns");
+                     "neither all columns of features nor the columns");
     expect_bad_table("family,device,utilisation,model,batch\na,soft,0.5,/dev/null,1\n", NULL,
-                     "line 2: /dev/null: it is no regular file");
-    expect_bad_line("vgg,soft,1.5", "line 2: '1.5' is no number from 0 to 1");
-    expect_bad_line("vgg,soft,nan", "'nan' is no number");
-    expect_bad_line("vgg,soft,", "'' is no number");
-    expect_bad_line("vgg,,0.5", "a device needs a short name");
-    expect_bad_line(",soft,0.5", "a family needs a short name");
-    expect_bad_line("vgg,soft,0.5\nvgg,other,0.5", "is no number"); /* a truncated line */
+                     "line 2: /dev/null: this is not a regular file");
+    expect_bad_line("vgg,soft,1.5", "line 2: '1.5' is not a number from 0 to 1");
+    expect_bad_line("vgg,soft,nan", "'nan' is not a number");
+    expect_bad_line("vgg,soft,", "'' is not a number");
+    expect_bad_line("vgg,,0.5", "the device's name is missing or too long");
+    expect_bad_line(",soft,0.5", "the family's name is missing or too long");
+    expect_bad_line("vgg,soft,0.5\nvgg,other,0.5", "is not a number"); /* a truncated line */
 }
 
 /* A tab is not part of a name: both lines are of one family, and of the requested device. */
@@ -216,7 +216,7 @@ Test(predict_learn, errors_are_of_families_left_out) {
     predictor_finish(&p);
     r.families_count = 1;
     cr_expect_eq(assess_train(&p, &r, NULL, &why), -EINVAL);
-    cr_expect(strstr(why.text, "two of them at least"));
+    cr_expect(strstr(why.text, "at least two families"));
     predictor_finish(&p);
 }
 

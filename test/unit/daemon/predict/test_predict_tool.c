@@ -119,7 +119,7 @@ Test(predict_tool, overhead_is_learned_of_models) {
     expect_said(RUN(predict_main, "--json", "--predictor", learned, model), 0,
                 "\"delta_bytes\":1060,");
     learn("best");
-    expect_said(RUN(train_main, table, "-o", learned), 1, "line 2: 'best' is no optimiser");
+    expect_said(RUN(train_main, table, "-o", learned), 1, "line 2: 'best' is not an optimiser");
 }
 
 /* A predictor names its device; a caller may still call the device otherwise. */
@@ -132,6 +132,6 @@ Test(predict_tool, a_predictor_is_of_its_device) {
     expect_said(RUN(predict_main, "--predictor", learned, "--device", "like-it", model), 0,
                 "batch 1, on like-it: ");
     expect_said(RUN(predict_main, "--device", "none", model), 0,
-                "nothing was learned of the device 'none'");
+                "the predictor has no measurements of the device 'none'");
     expect_said(RUN(predict_main, model), 0, "batch 1, on soft: ");
 }

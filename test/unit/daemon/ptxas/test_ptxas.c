@@ -163,8 +163,8 @@ Test(ptxas, what_it_cannot_do_is_said) {
     } wrong[] = {
         {"-c", "nothing to do for '-c'"},
         {"--entry=f", "nothing to do for '--entry=f'"},
-        {"--frobnicate", "there is no option '--frobnicate'"},
-        {"other.ptx", "there is another 'other.ptx'"},
+        {"--frobnicate", "the option is unknown: '--frobnicate'"},
+        {"other.ptx", "there is another: 'other.ptx'"},
         {"-arch", "a value is needed for '-arch'"},
     };
 

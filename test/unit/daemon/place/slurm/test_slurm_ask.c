@@ -57,10 +57,10 @@ Test(slurm_ask, parts_must_fit_together) {
                slo = {.slo_ns = 1}, all = {.mem_bytes = 7};
 
     cr_expect_eq(ask_check(&part, why), -EINVAL);
-    cr_expect_str_eq(why, "--salus-persistent needs --salus-mem, of which it is a part");
+    cr_expect_str_eq(why, "--salus-persistent needs --salus-mem, which contains it");
     cr_expect_eq(ask_check(&more, why), -EINVAL);
     cr_expect_eq(ask_check(&slo, why), -EINVAL);
-    cr_expect_str_eq(why, "--salus-slo is for --salus-class=service, not for training");
+    cr_expect_str_eq(why, "--salus-slo needs --salus-class=service, and the class is training");
     cr_expect_eq(ask_check(&all, why), 0);
     cr_expect_eq(all.persistent_bytes, 7, "without a word of it, nothing is shared in turns");
 }

@@ -98,16 +98,16 @@ Test(slurm_options, the_placer_takes_what_it_is_told) {
 Test(slurm_options, the_placer_refuses_the_rest) {
     static const struct {
         const char *word, *why;
-    } cases[] = {{"--policy=pab", "--policy: 'pab' is no policy of this placer"},
-                 {"--policy=x", "--policy: 'x' is no policy of this placer"},
+    } cases[] = {{"--policy=pab", "--policy: 'pab' is not a policy; see salus-placer --help"},
+                 {"--policy=x", "--policy: 'x' is not a policy; see salus-placer --help"},
                  {"--memory=some", "--memory: 'some' is not sum or lanes"},
-                 {"--interval=2", "--interval: '2' is no time such as 30s"},
+                 {"--interval=2", "--interval: '2' is not a time such as 30s"},
                  {"--interval=1ms", "--interval: '1ms' is out of range"},
                  {"--util=101%", "--util: '101%' is out of range"},
                  {"--mem=0", "--mem: '0' is out of range"},
-                 {"--gres", "--gres: '' is no value"},
-                 {"--once=1", "salus-placer: '--once=1' is no option of it; see --help"},
-                 {"word", "salus-placer: 'word' is no option of it; see --help"}};
+                 {"--gres", "--gres: '' is an option without its value"},
+                 {"--once=1", "salus-placer: '--once=1' is not an option; see salus-placer --help"},
+                 {"word", "salus-placer: 'word' is not an option; see salus-placer --help"}};
     struct options o;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

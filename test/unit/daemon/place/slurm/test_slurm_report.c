@@ -42,26 +42,27 @@ Test(slurm_report, nonsense_is_refused_with_its_reason) {
     static const struct {
         const char *text, *why;
     } cases[] = {
-        {"salus:", "it has no time"},
-        {"salus:x {}", "it has no time"},
-        {"salus:1 ", "it is no JSON"},
-        {"salus:1 {\"schema\":1,\"gpus\":[", "it is no JSON"},
-        {"salus:1 {} {}", "it is no JSON"},
-        {"salus:1 7", "its schema is not 1"},
-        {"salus:1 {\"schema\":2,\"gpus\":[]}", "its schema is not 1"},
-        {"salus:1 {\"schema\":1}", "it has no list of GPUs"},
-        {GPU(""), "it has no GPU"},
-        {GPU("7"), "a GPU has no number"},
+        {"salus:", "the report has no time"},
+        {"salus:x {}", "the report has no time"},
+        {"salus:1 ", "the report is not JSON"},
+        {"salus:1 {\"schema\":1,\"gpus\":[", "the report is not JSON"},
+        {"salus:1 {} {}", "the report is not JSON"},
+        {"salus:1 7", "the report's schema is not 1"},
+        {"salus:1 {\"schema\":2,\"gpus\":[]}", "the report's schema is not 1"},
+        {"salus:1 {\"schema\":1}", "the report has no list of GPUs"},
+        {GPU(""), "the report has no GPU"},
+        {GPU("7"), "a GPU in the report has no number"},
         {GPU("{\"id\":1,\"state\":\"ready\",\"memory_bytes\":1}"),
-         "GPUs are not numbered one after the other"},
-        {GPU("{\"id\":0.5,\"state\":\"ready\",\"memory_bytes\":1}"), "a GPU has no number"},
+         "the report's GPUs are not numbered consecutively"},
+        {GPU("{\"id\":0.5,\"state\":\"ready\",\"memory_bytes\":1}"),
+         "a GPU in the report has no number"},
         {GPU("{\"id\":0,\"state\":\"ready\",\"memory_bytes\":-1}"),
-         "the memory of a GPU is no size"},
+         "the report gives no size for a GPU's memory"},
         {GPU("{\"id\":0,\"state\":\"ready\",\"memory_bytes\":1e300}"),
-         "the memory of a GPU is no size"},
+         "the report gives no size for a GPU's memory"},
         {GPU("{\"id\":0,\"state\":\"ready\",\"memory_bytes\":\"1\"}"),
-         "the memory of a GPU is no size"},
-        {GPU("{\"id\":0,\"memory_bytes\":1}"), "a GPU has no state"},
+         "the report gives no size for a GPU's memory"},
+        {GPU("{\"id\":0,\"memory_bytes\":1}"), "a GPU in the report has no state"},
     };
     struct report r;
 
@@ -185,7 +186,7 @@ Test(slurm_report, too_many_and_too_much_are_refused) {
     memset(text, ' ', cap - 1);
     memcpy(text, "salus:1", 7);
     cr_expect_eq(report_parse(&r, text, why), -EINVAL);
-    cr_expect_str_eq(why, "it is too long");
+    cr_expect_str_eq(why, "the report is too long");
     memset(text + 8, '[', 100000);
     text[100008] = '\0';
     cr_expect_eq(report_parse(&r, text, why), -EINVAL, "deep nesting");
