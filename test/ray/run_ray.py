@@ -117,7 +117,7 @@ def lose_a_gpu(gone, *options):
 def test_bad_input():
     with Search() as s:
         for options, why in (({"packed": 0}, "packed=0"), ({"alpha": 0.5}, "alpha=0.5"), ({"restart_s": -1}, "restart_s=-1"),
-                             ({"gpus": 3}, "3 GPUs"), ({"budget": -5}, "a budget of -5"), ({"run_dir": "/nowhere"}, "no salusd")):
+                             ({"gpus": 3}, "gpus=3"), ({"budget": -5}, "a budget of -5"), ({"run_dir": "/nowhere"}, "no salusd")):
             try:
                 fluid_options = {"run_dir": s.daemon.run_dir, "shim": SHIM, **options}
                 s.fit(grid(), fluid(**fluid_options))

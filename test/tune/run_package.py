@@ -65,8 +65,8 @@ class PlannerTest(unittest.TestCase):
 
     def test_twice(self):
         p = begin(1, {"a": 1})
-        self.assertRaisesRegex(planner.Refused, "there is such a trial", p.join, "a", 1, 1, 1, 1)
-        self.assertRaisesRegex(planner.Refused, "there is no such trial", p.end, "b")
+        self.assertRaisesRegex(planner.Refused, "the trial exists already", p.join, "a", 1, 1, 1, 1)
+        self.assertRaisesRegex(planner.Refused, "the trial is unknown", p.end, "b")
 
     def test_a_thousand_more_than_gpus(self):
         """Each trial runs once: all are planned, at most c per GPU, until the last has ended."""
@@ -567,7 +567,7 @@ class SeatTest(unittest.TestCase):
         self.assertEqual(begun, [0, 1])
 
     def test_no_library(self):
-        self.assertRaisesRegex(OSError, "there is no libcuda.so.1", self.find, "/nowhere")
+        self.assertRaisesRegex(OSError, "no libcuda.so.1 of Salus", self.find, "/nowhere")
 
     def find(self, path):
         places, seat.library_places = seat.library_places, lambda shim: [shim]

@@ -139,7 +139,7 @@ class SchedulerTest(unittest.TestCase):
             self.ends(job)
             self.assertEqual({g for _, gpus in self.seats() for g in gpus}, {1, 3})
         with mock.patch.object(Machine, "gpus", lambda self: {0: gone, 1: gone}):
-            self.assertRaisesRegex(ValueError, "none of salusd's 2 GPUs serves", self.job([Trial(0, 3)]).run)
+            self.assertRaisesRegex(ValueError, "none of salusd's 2 GPUs is ready", self.job([Trial(0, 3)]).run)
         for count in (0, -1, 1.5):
             self.assertRaisesRegex(ValueError, f"gpus={count}", self.job, [], gpus=count)
 
@@ -169,7 +169,7 @@ class SchedulerTest(unittest.TestCase):
     def test_who_loses_one_of_its_gpus_and_has_no_checkpoint_stays(self):
         """The search continues, as with a trial that had one GPU."""
         self.assertEqual([self.lose_one_of_two(name) for name in ("numbers", "without")], [1, 1])
-        self.assertRaisesRegex(ValueError, "reported no checkpoint", self.lose_one_of_two, restart_s=0.001)
+        self.assertRaisesRegex(ValueError, "has no checkpoint", self.lose_one_of_two, restart_s=0.001)
 
     def test_an_iteration_is_one_sample(self):
         """The same for a trial with several GPUs."""
@@ -282,7 +282,7 @@ class SchedulerTest(unittest.TestCase):
 
     def test_who_is_to_be_resized_needs_a_checkpoint(self):
         job = self.job([Trial(0, 3), Trial(1, 400, saves=False)], alpha=1, beta=1, packed=1, spread=2, restart_s=0.001)
-        self.assertRaisesRegex(ValueError, "reported no checkpoint", job.run)
+        self.assertRaisesRegex(ValueError, "has no checkpoint", job.run)
 
     def test_an_algorithm_that_pauses(self):
         """A paused trial returns when its algorithm allows it, and not before."""

@@ -10,13 +10,14 @@
 
 static const char *const usage =
     "usage: salus-predict [OPTION]... MODEL.onnx\n"
-    "What a model will need before it runs; salusctl predict calls it.\n"
-    "  --batch N          examples in a step; as the file has it\n"
-    "  --dim NAME=N       the size that the model calls NAME\n"
-    "  --optimiser NAME   none (inference), sgd, momentum, adam; sgd\n"
-    "  --device NAME      whose predictor; soft, or that of --predictor\n"
-    "  --predictor FILE   another predictor\n"
-    "  --json, --features\n";
+    "Predicts what a model needs before it runs; 'salusctl predict' runs this program.\n"
+    "  --batch N          number of examples in a step (default: that of the file)\n"
+    "  --dim NAME=N       size that the model calls NAME; may be repeated\n"
+    "  --optimiser NAME   none (inference), sgd, momentum or adam (default: sgd)\n"
+    "  --device NAME      device to predict for (default: soft, or that of --predictor)\n"
+    "  --predictor FILE   predictor to use instead of the installed one\n"
+    "  --json             print one JSON object\n"
+    "  --features         print the features of the model instead\n";
 
 static int fail(FILE *err, int status, const char *what, const struct complaint *why) {
     fprintf(err, "salus-predict: %s%s%s\n", what, *what ? ": " : "", why->text);

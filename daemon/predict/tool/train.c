@@ -14,10 +14,10 @@
 static const char *const usage =
     "usage: salus-predict-train [--device NAME] [--about TEXT] [--each] TABLE.csv -o "
     "PREDICTOR.json\n"
-    "Learns from measurements; salusctl predict --train calls it.\n"
-    "  --device NAME   only lines of this device\n"
-    "  --about TEXT    what the measurements are of, for who asks\n"
-    "  --each          print what each line was predicted while its family was left out\n";
+    "Trains a predictor with measurements; 'salusctl predict --train' runs this program.\n"
+    "  --device NAME   use only lines of this device\n"
+    "  --about TEXT    description of the measurements, stored in the predictor\n"
+    "  --each          print the prediction for each line, made without its family\n";
 
 struct train {
     const char *table, *to, *device, *about;

@@ -83,7 +83,7 @@ def _plain(value):
         value = numpy.ascontiguousarray(value) if getattr(value, "shape", None) != () else numpy.asarray(value)
         shape = list(value.shape)
         if value.dtype.kind not in "biuf" or value.dtype.byteorder == ">":
-            raise Error(f"an output is of dtype {value.dtype}, which there is no datatype for")
+            raise Error(f"an output has dtype {value.dtype}, for which there is no datatype: convert it")
         return FORMATS[memoryview(value).format.lstrip("<=@")], shape, value.tobytes()
     view = memoryview(value)
     return FORMATS[view.format.lstrip("<=@")], list(view.shape), view.tobytes()
@@ -149,7 +149,7 @@ class Batch:
     def _divide(self, name, value):
         at = 0
         if len(value) != sum(self.rows(i) for i in range(self.size)):
-            raise Error(f'output "{name}" has {len(value)} rows, and the batch\'s inputs have others')
+            raise Error(f'output "{name}" has {len(value)} rows, but the batch\'s inputs have another number')
         for i in range(self.size):
             self.answer_one(i, **{name: value[at:at + self.rows(i)]})
             at += self.rows(i)

@@ -40,7 +40,7 @@ class _Reader:
     def take(self, count):
         found = self.data[self.at:self.at + count]
         if len(found) < count:
-            raise ValueError("a message of salusd is cut off")
+            raise ValueError("a message of salusd ends too early")
         self.at += count
         return found
 
@@ -65,7 +65,7 @@ class _Reader:
         if first < 0xc0:
             return self.take(first & 31).decode(errors="replace")
         if first not in LENGTHS:
-            raise ValueError(f"a message of salusd has {first:#x}")
+            raise ValueError(f"a message of salusd has the unknown type {first:#x}")
         count = self.number(LENGTHS[first])
         if first >= 0xde:
             return self.map(count)
@@ -119,7 +119,7 @@ class Control:
                 return reply
         except ValueError as why:
             raise OSError(errno.EPROTO, f"salusd in {self.run_dir}: {why}") from why
-        raise OSError(errno.EPROTO, f"salusd in {self.run_dir} says {type(reply).__name__}")
+        raise OSError(errno.EPROTO, f"salusd in {self.run_dir} sent {type(reply).__name__} instead of a map")
 
     def list(self, verb):
         found, after = [], 0

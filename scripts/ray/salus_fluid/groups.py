@@ -63,7 +63,7 @@ def left(scheduler, trial, done, budget=None):
     """Returns the units until the next decision; at least 1, for the trial has not ended."""
     whole = total(trial, unit(scheduler), budget)
     if not whole > 0:
-        raise ValueError(f"{trial}: a budget of {whole} {unit(scheduler)}: it must be more than none")
+        raise ValueError(f"{trial}: a budget of {whole} {unit(scheduler)} is not above 0")
     at = milestone(scheduler, trial, done)
     end = whole if at is None else at if whole == UNKNOWN else min(at, whole)
     return max(end - done, 1)

@@ -50,7 +50,7 @@ def load():
     try:
         lib = ctypes.CDLL(path)
     except OSError as why:
-        raise OSError(f"{why}: `make install` puts Fluid's library there, SALUS_FLUID_LIBRARY names another place") from None
+        raise OSError(f"{why}: install Fluid's library with `make install`, or set SALUS_FLUID_LIBRARY to its path") from None
     lib.salus_fluid_step.argtypes = [ctypes.c_void_p, I64, ctypes.POINTER(Event), U32, ctypes.POINTER(Plan)]
     lib.salus_fluid_create.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Config), ctypes.c_char_p, ctypes.c_size_t]
     lib.salus_fluid_destroy.argtypes = lib.salus_fluid_check.argtypes = [ctypes.c_void_p]

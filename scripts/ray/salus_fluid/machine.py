@@ -68,7 +68,7 @@ class Machine:
         except control.Refused as why:
             if why.code != "not_permitted":
                 raise
-            logger.warning("Trials have no weights from now on: %s", why)
+            logger.warning("Fluid no longer sets the weights of trials: %s", why)
             self.weight_most = 1
             return False
         return True

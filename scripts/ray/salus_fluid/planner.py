@@ -44,7 +44,7 @@ class Planner:
         self.placed = {}  # the part of the plan that has GPUs
         why = ctypes.create_string_buffer(160)
         if self.lib.salus_fluid_create(ctypes.byref(self.handle), ctypes.byref(config), why, 160):
-            raise ValueError(why.value.decode() or "no memory for so many trials")
+            raise ValueError(why.value.decode() or "out of memory for this many trials")
 
     def close(self):
         self.lib.salus_fluid_destroy(self.handle)
@@ -54,7 +54,7 @@ class Planner:
 
     def join(self, name, group, left_s, alpha, beta, packed=0, spread=0):
         if name in self.ids:
-            raise Refused(f"{name}: there is such a trial already")
+            raise Refused(f"{name}: the trial exists already")
         self.ids[name], self.names[self.next_id] = self.next_id, name
         self.next_id += 1
         self._add(name, library.JOIN, group=group, left_ns=whole_ns(left_s), alpha=alpha, beta=beta, packed_most=packed,
@@ -81,7 +81,7 @@ class Planner:
 
     def _add(self, name, kind, **fields):
         if name not in self.ids:
-            raise Refused(f"{name}: there is no such trial")
+            raise Refused(f"{name}: the trial is unknown")
         self.events.append((name, library.Event(kind=kind, id=self.ids[name], **fields)))
 
     # ---- the step ------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class Planner:
             batch, self.events = self.events[:self.most], self.events[self.most:]
             array = (library.Event * len(batch))(*(e for _, e in batch))
             if self.lib.salus_fluid_step(self.handle, self.clock(), array, len(batch), ctypes.byref(plan)):
-                raise Refused("more events than a step takes")
+                raise Refused("more events are pending than one step can take")
             for r in plan.refusals[:plan.refused]:
                 wrong.append(f"{batch[r.index][0]}: {self.lib.salus_fluid_fault_text(r.fault).decode()}")
                 self._forget(*batch[r.index])

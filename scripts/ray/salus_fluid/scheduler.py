@@ -86,10 +86,10 @@ class FluidScheduler(ResourceChangingScheduler):
         each: the explicit call of the thesis (section 3.5)."""
         trial_ids, budgets = list(trial_ids), list(budgets)
         if len(trial_ids) != len(budgets):
-            raise ValueError(f"{len(trial_ids)} trials have {len(budgets)} budgets")
+            raise ValueError(f"{len(trial_ids)} trials were given {len(budgets)} budgets: give one for each")
         for budget in budgets:
             if not budget > 0:
-                raise ValueError(f"a budget of {budget}: it must be more than none")
+                raise ValueError(f"a budget of {budget} is not above 0")
         name = "told", uuid.uuid4().hex
         self.told.update({t: (name, b) for t, b in zip(trial_ids, budgets)})
 
@@ -100,13 +100,13 @@ class FluidScheduler(ResourceChangingScheduler):
         self.shim = seat.find_shim(self.shim_given)
         self.there = self.machine.gpus()
         if not any(gpu.serves for gpu in self.there.values()):
-            raise ValueError(f"none of salusd's {len(self.there)} GPUs serves: `salusctl gpu list` says why")
+            raise ValueError(f"none of salusd's {len(self.there)} GPUs is ready: see `salusctl gpu list`")
         self.numbers = sorted(self.there, key=lambda n: (not self.there[n].serves, n))[:self.wanted_gpus]
         if self.wanted_gpus and len(self.numbers) < self.wanted_gpus:
-            raise ValueError(f"{self.wanted_gpus} GPUs: salusd in {self.machine.run_dir} has {len(self.there)}")
+            raise ValueError(f"gpus={self.wanted_gpus}: salusd in {self.machine.run_dir} has only {len(self.there)} GPUs")
         nodes = [n for n in ray.nodes() if n["Alive"] and n["Resources"].get("GPU")]
         if len(nodes) > 1:
-            raise ValueError(f"{len(nodes)} machines of the Ray cluster have GPUs: Fluid's trials share those of one")
+            raise ValueError(f"{len(nodes)} machines of the Ray cluster have GPUs, and Fluid's trials can share those of only one")
         self._reserve(len(self.numbers))
         self.planner = Planner(len(self.numbers), packed=self.packed, spread=self.spread, change_s=self.restart_s)
         self.serves = dict.fromkeys(self.numbers, True)
@@ -121,13 +121,13 @@ class FluidScheduler(ResourceChangingScheduler):
     def _reserve(self, count):
         has = ray.cluster_resources().get("GPU", 0)
         if has < count:
-            raise ValueError(f"Ray has {has:g} GPUs, salusd {count}: ray.init(num_gpus={count}), or fluid(gpus=...)")
+            raise ValueError(f"Ray has {has:g} GPUs and salusd {count}: call ray.init(num_gpus={count}), or fluid(gpus=...)")
         group = ray.util.placement_group([{"GPU": 1}] * count)
         # Called at the end of the tuning job, or with the end of this scheduler when the job ends by an error.
         self.give_back = weakref.finalize(self, ray.util.remove_placement_group, group)
         if not group.wait(60):
             self.give_back()
-            raise ValueError(f"other work of the Ray cluster has some of the {count} GPUs")
+            raise ValueError(f"other work of the Ray cluster uses some of the {count} GPUs: end it, or pass fewer as fluid(gpus=...)")
 
     def _finish(self):
         if self.planner:
@@ -207,7 +207,7 @@ class FluidScheduler(ResourceChangingScheduler):
         if not self.planner:
             return None
         if tune_controller._tune_controller._reuse_actors:
-            raise ValueError("reuse_actors=True: a process of Fluid's belongs to one trial")
+            raise ValueError("reuse_actors=True is not supported, since each process belongs to one trial: set it to False")
         self._come_back(tune_controller)
         if not self.planner:
             return None  # the algorithm has just stopped the last trials
@@ -357,7 +357,7 @@ class FluidScheduler(ResourceChangingScheduler):
             return False
         saves = groups.saves_when_asked(trial) or bool(result.get("should_checkpoint"))
         if place.resizes and not saves and self.restart_s is not None:
-            raise ValueError(f"{trial} is to be resized, and reported no checkpoint: fluid(restart_s=None) never restarts")
+            raise ValueError(f"{trial} must be restarted for a new share and has no checkpoint: report one, or call fluid(restart_s=None), which never restarts")
         return saves
 
     def _settle(self, tune_controller):
@@ -419,12 +419,12 @@ def slow_down(algorithm, scheduler):
 
 def check(gpus, packed, spread, alpha, beta, restart_s):
     if gpus is not None and (not isinstance(gpus, int) or gpus < 1):
-        raise ValueError(f"gpus={gpus!r}: it is a number from 1 on, or None: all")
+        raise ValueError(f"gpus={gpus!r}: give a number of 1 or more, or None for all")
     for name, value in (("packed", packed), ("spread", spread)):
         if not isinstance(value, int) or not 1 <= value <= 1024:
-            raise ValueError(f"{name}={value!r}: it is a number from 1 to 1024")
+            raise ValueError(f"{name}={value!r}: give a number from 1 to 1024")
     for name, value in (("alpha", alpha), ("beta", beta)):
         if value is not None and not 1 <= value <= 1000 and not (name == "alpha" and value == 0):
-            raise ValueError(f"{name}={value!r}: it is a number from 1 to 1000" + (", or 0" if name == "alpha" else ""))
+            raise ValueError(f"{name}={value!r}: give a number from 1 to 1000" + (", or 0" if name == "alpha" else ""))
     if restart_s is not None and not 0 <= restart_s < 1e9:
-        raise ValueError(f"restart_s={restart_s!r}: it is a time, or None")
+        raise ValueError(f"restart_s={restart_s!r}: give a time in seconds, or None")

@@ -58,7 +58,7 @@ def find_shim(shim=None):
     places = library_places(shim)
     found = next((p for p in places if os.path.exists(os.path.join(p, SHIM))), None)
     if not found:
-        raise OSError(f"there is no {SHIM} of Salus in {', '.join(places)}")
+        raise OSError(f"no {SHIM} of Salus is in {', '.join(places)}: install it with `make install`")
     return found
 
 
