@@ -485,7 +485,7 @@ class Ended(unittest.TestCase):
     def test_parts_that_there_are_not(self):
         done = run("--only", "nonsense")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("there is no part 'nonsense'", done.stdout)
+        self.assertIn("unknown part 'nonsense'", done.stdout)
 
 
 class Packed(unittest.TestCase):
