@@ -57,7 +57,7 @@ def bad_input(folder, path):
     refused(2, "'0' is not a number from 1", path, "--batch", "0")
     refused(2, "is not of the form NAME=NUMBER", path, "--dim", "32")
     refused(2, "is not none (inference), sgd", path, "--optimiser", "best")
-    refused(2, "unknown option --frobnicate; see salus-predict --help", path, "--frobnicate")
+    refused(2, "unknown option --frobnicate; see 'salusctl --help'", path, "--frobnicate")
     refused(2, "-o needs --train", path, "-o", "x")
     refused(2, "--batch cannot be combined with --train", "--train", text, "--batch", "3")
     refused(1, "the file is not a predictor", path, "--predictor", text)
