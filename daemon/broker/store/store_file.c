@@ -29,9 +29,21 @@ void store_file_place(const char *name, const char *run_dir, char out[STORE_PATH
         snprintf(out, STORE_PATH_BYTES, "%s/%s", run_dir, name);
 }
 
+/* Removes files of writes that the end of an earlier daemon interrupted. */
+static void remove_interrupted(const struct store_file *f) {
+    static const char *const suffixes[] = {".new", ".now"};
+    char path[NAME_BYTES];
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        snprintf(path, sizeof(path), "%s%s", f->path, suffixes[i]);
+        unlink(path);
+    }
+}
+
 void store_file_init(struct store_file *f, uv_loop_t *loop) {
     f->loop = loop;
     f->dirty = f->writing = f->complained = f->stopped = false;
+    if (*f->path) remove_interrupted(f);
     uv_timer_init(loop, &f->timer);
     f->timer.data = f;
 }

@@ -35,8 +35,8 @@ struct store_file {
  * in systemd's STATE_DIRECTORY, or without one in the run directory. */
 void store_file_place(const char *name, const char *run_dir, char out[STORE_PATH_BYTES]);
 
-/* Initialises the rest; the caller has set the members of the first paragraph and the path. The
- * timer is the loop's. */
+/* Initialises the rest; the caller has set the members of the first paragraph and the path. Removes
+ * what an interrupted write of an earlier daemon left beside the file. The timer is the loop's. */
 void store_file_init(struct store_file *f, uv_loop_t *loop);
 /* Begins no more writes and closes the timer. Once. */
 void store_file_stop(struct store_file *f);

@@ -121,7 +121,7 @@ def refused(process, words, what):
 
 def test_every_refusal_of_salusd_ends_with_6():
     with Daemon("--max-jobs", "1") as d:
-        d.ctl("tenant", "limit", str(os.getuid()), "max_weight=3", "max_priority=5", "user_device_memory=1GiB")
+        d.ctl("user", "limit", str(os.getuid()), "max_weight=3", "max_priority=5", "user_device_memory=1GiB")
         for options, words in ((["--gpu", "9"], "salusd has no GPU 9"),
                                (["--weight", "4"], r"weight 4 is above max_weight = 3"),
                                (["--persistent", "2GiB"], "user_device_memory = 1GiB"),

@@ -17,6 +17,7 @@ import re
 import signal
 import sys
 import time
+from datetime import datetime
 from subprocess import TimeoutExpired
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -28,6 +29,7 @@ LANE_POLICIES = ["fair", "fifo", "pack", "srtf"]
 KERNEL_POLICIES = ["streams", "temporal", "ticktock", "reef", "orion", "slack"]
 QUIET_EVERY = 60  # kills between two checks for leftovers
 REPORT_S = 10
+ATTACHED = re.compile(r"^(\S+) info client event=attached job=\d+ pid=(\d+)", re.M)
 
 
 def descriptors(pid):
@@ -184,11 +186,14 @@ class Chaos:
         self.pause(self.victim().pid)
 
     def await_another(self, since):
-        """Waits for a new worker. A worker learns from its busy jobs that its driver is gone. A worker that was
-        starting then ends as well, perhaps after those jobs; the new one is one that connected to the driver since."""
+        """Waits for a worker that the driver has attached since then: a new one, because a worker learns from its busy
+        jobs that its driver is gone, or one that was connecting then and that the next driver serves."""
         def there():
             worker = self.daemon.worker_pid()
-            return any(job["pid"] == worker and job["since_seconds"] > since for job in self.daemon.below.jobs())
+            attached = [datetime.fromisoformat(when) for when, pid in ATTACHED.findall(self.daemon.below.log())
+                        if int(pid) == worker]
+            return any(when.timestamp() > since for when in attached) or any(
+                job["pid"] == worker and job["since_seconds"] > since for job in self.daemon.below.jobs())
         wait_for("there is another worker", there)
 
     def do_below_worker_kill(self):

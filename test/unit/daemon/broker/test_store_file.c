@@ -220,6 +220,22 @@ Test(store_file, what_cannot_be_understood_is_set_aside) {
     cr_assert_eq(access(f.path, F_OK), 0, "the disk's fault, not the file's");
 }
 
+/* A daemon that was killed while it wrote leaves the file that it was writing. */
+Test(store_file, an_interrupted_write_leaves_nothing) {
+    static const char *const left[] = {"file.new", "file.now"};
+    static struct store_file next = {.topic = "test", .bytes_max = 32, .print = print};
+
+    for (size_t i = 0; i < 2; i++)
+        fclose(fopen(path_of(left[i]), "w"));
+    put(3);
+    strcpy(next.path, f.path);
+    store_file_init(&next, &loop);
+    for (size_t i = 0; i < 2; i++)
+        cr_expect_neq(access(path_of(left[i]), F_OK), 0, "%s", left[i]);
+    cr_expect_eq(access(f.path, F_OK), 0);
+    store_file_stop(&next);
+}
+
 Test(store_file, where_it_lies) {
     char path[STORE_PATH_BYTES];
 

@@ -17,7 +17,7 @@
 
 #define BATCH 32u /* QUEUE_BATCH */
 #define BACKLOG 400u
-#define FIRST_STREAM 3u /* those before are of chunks and of peeks */
+#define FIRST_STREAM 3u /* the device itself has streams for chunks and peeks */
 #define RAN_MOST (4 * BACKLOG)
 
 static struct cuda_rig rig;
@@ -250,7 +250,7 @@ Test(cuda_batch, without_a_signal_all_may_have_begun) {
     cuda_rig_space_end(&rig, &job);
 }
 
-/* Work whose signal was passed is complete, and nobody's fault. */
+/* Work whose signal came is complete and not suspected. */
 Test(cuda_batch, a_batch_that_is_complete_has_no_suspect) {
     for (uint32_t i = 0; i < BATCH; i++)
         launch(queue, i);
