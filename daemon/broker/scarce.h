@@ -14,7 +14,7 @@ bool scarce_fd(int fd, bool operators);
 /* A descriptor is in the last quarter, which device memory leaves to clients. */
 bool scarce_for_memory(int fd);
 
-/* The error message for that. */
+/* The error message when either is true. */
 #define SCARCE_TEXT \
     "salusd has no file descriptors left; raise LimitNOFILE of its unit, or 'ulimit -Hn'"
 

@@ -67,7 +67,8 @@ static int check_curves(const struct place_config *c, char *why, size_t cap) {
         return refuse(why, cap, "there are at most %u curves", PLACE_CURVES_MOST);
     for (uint32_t i = 0; i < c->curve_count; i++)
         if (!curve_is_sound(&c->curves[i]))
-            return refuse(why, cap, "the numbers of curve %u must be within a million", i);
+            return refuse(why, cap, "the coefficients of curve %u must be from -1000000 to 1000000",
+                          i);
     return 0;
 }
 
@@ -79,9 +80,10 @@ static int check(const struct place_config *c, char *why, size_t cap) {
     if (!is_weight(c->w_mem) || !is_weight(c->w_util))
         return refuse(why, cap, "a weight must be a number from 0 to a billion");
     if (!(c->more > 1 && c->more <= MORE_MOST))
-        return refuse(why, cap, "the factor of memory after an end for lack of it must be above 1");
+        return refuse(why, cap,
+                      "the factor for the memory of a job that ran out of it must be above 1");
     if (!(c->drop > 0 && c->drop < 1))
-        return refuse(why, cap, "the threshold of a drop in speed must be a part from 0 to 1");
+        return refuse(why, cap, "the drop in speed that counts must be between 0 and 1");
     if (c->warm_ns < 0) return refuse(why, cap, "the warm-up time must not be negative");
     if (!(c->separate_ratio > 0 && c->separate_ratio <= RATIO_MOST))
         return refuse(why, cap, "the ratio must be a number above 0 and at most a million");

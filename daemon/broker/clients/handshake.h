@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client's steps from hello to welcome: its hello is checked, its job completed from profiles and
- * configuration, and windows are tried until both sides can use them. After that its socket is
+ * A client's steps from hello to welcome. Its connection was accepted before (clients.c), if its
+ * user may have another one (users.c). Here its hello is checked, its job completed from profiles
+ * and configuration, and windows are tried until both sides can use them. After that its socket is
  * silent unless it lends files; the end of the socket or of the process ends the job.
  */
 #ifndef DAEMON_BROKER_CLIENTS_HANDSHAKE_H

@@ -112,7 +112,8 @@ static struct attachment *find_own(struct asking *q, struct gpu **g, int *err) {
     }
     if (a->job.uid == q->uid || asking_admin(q)) return a;
     snprintf(why, sizeof(why), "job %" PRIu64 " belongs to another user", id);
-    *err = asking_refuse(q, CTL_E_NOT_PERMITTED, why, "only root and the job's user may change it");
+    *err = asking_refuse(q, CTL_E_NOT_PERMITTED, why,
+                         "only root, the daemon's user and the job's user may change it");
     return NULL;
 }
 
@@ -215,7 +216,7 @@ static int kill_queued(struct asking *q, struct client *c) {
     snprintf(why, sizeof(why), "job %u belongs to another user", c->job_id);
     if (c->job.uid != q->uid && !asking_admin(q))
         return asking_refuse(q, CTL_E_NOT_PERMITTED, why,
-                             "only root and the job's user may end it");
+                             "only root, the daemon's user and the job's user may end it");
     report_queued(c, &r);
     snprintf(r.state, sizeof(r.state), "ending");
     ending_kill(c, q->uid);

@@ -178,8 +178,8 @@ static void log_end(const struct recovery *r) {
              r->lost, r->lost ? " which=\"" : "", r->names, r->lost ? "\"" : "");
 }
 
-/* Decides about the jobs that the ended worker was restoring, of which only the completion pages
- * are left. */
+/* Marks as lost the jobs that the ended worker was restoring and whose completion page says that
+ * they ended. The others are judged like all jobs of the worker. */
 static void settle_all(struct recovery *r) {
     const struct list *pos;
 

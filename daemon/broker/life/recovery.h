@@ -34,11 +34,11 @@ struct recovery {
     uint32_t culprit;  /* job whose kernel ended the device, as the worker reported; 0: none */
     uint64_t since_ns; /* end of the latest worker that had jobs, or could have had them */
     uint64_t reached_ns[RECOVERY_STEPS]; /* times of the steps in the latest start; for the log */
-    unsigned waiting;                    /* number of orphans at that time */
-    unsigned
-        resuming; /* number of these that the next worker has and that have not continued yet */
-    unsigned continued; /* number of these that have continued */
-    bool settling;      /* the next worker has all; the log waits until none is resuming */
+    /* jobs that waited for a worker when the latest one ended */
+    unsigned waiting;
+    unsigned resuming;  /* waiting jobs that the next worker has taken and not continued yet */
+    unsigned continued; /* waiting jobs that have continued */
+    bool settling;      /* the next worker has all waiting jobs; the log waits for `resuming` = 0 */
     unsigned lost;      /* number of jobs lost since the latest log record */
     char names[RECOVERY_LOST_BYTES]; /* lost jobs with reasons; for the log */
 };

@@ -30,7 +30,8 @@ static void give(struct kernel_link *k, bool profiles) {
 
     if (fd < 0)
         log_error(TOPIC,
-                  "event=not_sent why=\"%s\" text=\"the worker starts without kernel profiles\"",
+                  "event=not_sent why=\"%s\" text=\"the worker does not have the latest kernel "
+                  "profiles\"",
                   err_text(fd));
     else
         channel_tell(&k->worker->channel, &msg, &fd, 1);

@@ -7,8 +7,8 @@
 
 #include "daemon/ctl/cli/cli.h"
 
-/* Runs the program that predicts a model's needs, or the one that trains the predictor. Returns an
- * exit status. */
+/* Replaces this process by the program that predicts a model's needs, or by the one that trains the
+ * predictor. Returns an exit status only if that fails. */
 int predict_run(struct cli *c, int argc, char **argv);
 
 #endif

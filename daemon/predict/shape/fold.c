@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements are doubles, which hold every possible size of a tensor exactly.
+ * Elements of constant tensors are computed as doubles, which hold every possible size of a tensor
+ * exactly.
  */
 #include "daemon/predict/shape/fold.h"
 

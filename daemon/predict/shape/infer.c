@@ -102,8 +102,8 @@ static int take_input(struct infer *f, struct value *v) {
 
     if (rank < 0) return 0; /* a sequence, or an input of a body */
     if (rank > SHAPE_RANK_MAX)
-        return complaint_say(f->why, "its input '%.60s' has more than %u dimensions", v->name,
-                             SHAPE_RANK_MAX);
+        return complaint_say(f->why, "the model's input '%.60s' has more than %u dimensions",
+                             v->name, SHAPE_RANK_MAX);
     v->shape = (struct shape){.known = true, .rank = (uint32_t)rank};
     for (uint32_t i = 0; i < rank; i++) {
         v->shape.dim[i] = resolve(f, v, i);
@@ -113,7 +113,8 @@ static int take_input(struct infer *f, struct value *v) {
     }
     if (shape_sound(&v->shape)) return 0;
     v->shape.known = false;
-    return complaint_say(f->why, "its input '%.60s' is larger than a tensor can be", v->name);
+    return complaint_say(
+        f->why, "the model's input '%.60s' has more elements than a tensor can have", v->name);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------

@@ -71,7 +71,9 @@ static int check_config(const struct plan_config *c, char *why, size_t why_bytes
     if (c->apps > PLAN_APPS)
         return refuse(why, why_bytes, "there are at most %u applications", PLAN_APPS);
     if (!(c->c1 > 0) || !isfinite(c->c1))
-        return refuse(why, why_bytes, "c1 must be a finite number above 0");
+        return refuse(
+            why, why_bytes,
+            "c1, the factor of a batch's time (c0 + c1 k l), must be a finite number above 0");
     if (!(c->b_per_ms > 0) || !(c->b_per_ms <= 1))
         return refuse(why, why_bytes, "b must be above 0 and at most 1 per millisecond");
     if (c->point_milli >= 1000) return refuse(why, why_bytes, "the quantile must be below 1");

@@ -13,7 +13,7 @@
 struct simreplay {
     const char *path; /* - for standard input */
     bool any_build;   /* accept a checkpoint of another build */
-    bool trust;       /* run in this process without limits, for debuggers and old kernels */
+    bool trust; /* run in this process without a sandbox: for debuggers and old Linux kernels */
 };
 
 /* Prints the outcome. Returns enum simcli_exit. */

@@ -321,9 +321,11 @@ static bool read_one(struct worker *w) {
     if (n == (int)sizeof(msg) && msg.kind == WIRE_EVENTS)
         events_link_take(&w->events_link, w->now_ns, &msg, nfds == 1 ? fds[0] : -1);
     if (nfds == FDUTIL_LOST)
-        log_error("worker",
-                  "event=lost_descriptors kind=%u why=\"the worker has no file descriptors left\"",
-                  msg.kind);
+        log_error(
+            "worker",
+            "event=lost-descriptors kind=%u why=\"the worker has no file descriptors left, so it "
+            "ignores what the broker sent\"",
+            msg.kind);
     for (int i = 0; i < nfds; i++)
         fdutil_close(&fds[i]);
     if (n == (int)sizeof(msg) && take_order(w, &msg)) return true;

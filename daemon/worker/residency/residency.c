@@ -354,7 +354,8 @@ static struct move *must_add(struct worker *w, enum move_kind kind, struct clien
                              uint32_t lane) {
     struct move *mv = memory_move_add(w, kind, c, lane);
     if (mv) return mv;
-    log_error("worker", "event=abort why=\"the worker is out of memory for a move of memory\"");
+    log_error("worker", "event=abort why=\"the worker cannot allocate host memory to swap or move "
+                        "a job, so it ends and is restarted\"");
     abort();
 }
 

@@ -146,8 +146,8 @@ void sched_link_run(struct worker *w, struct op *op) {
 static void log_rejected(const struct sched_action *a) {
     bool waits = a->rejected.event == SCHED_SUBMITTED || a->rejected.event == SCHED_JOINED ||
                  a->rejected.event == SCHED_ASKED || a->rejected.event == SCHED_BOUNDARY;
-    log_error("worker", "event=rejected job=%u kind=%u why=\"%s\"%s", a->job, a->rejected.event,
-              sched_fault_text(a->rejected.fault),
+    log_error("worker", "event=scheduler-rejected job=%u event_kind=%u why=\"%s\"%s", a->job,
+              a->rejected.event, sched_fault_text(a->rejected.fault),
               waits ? " text=\"the worker aborts, because the job would wait for ever\"" : "");
     if (waits) abort();
 }

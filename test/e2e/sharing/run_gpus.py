@@ -169,7 +169,7 @@ def test_words_and_events_say_the_same():
         equal(sums[0], sums[1], "checksums")
     with Two(text="completion = auto\n[gpu 1]\ncompletion = auto\n") as d:
         equal(checksum_of(d.run_on(1, TRAIN), d), sums[0], "checksum")
-        equal("event=completion words_ns=" in d.log(), NESTED, "tried where it is a driver's")
+        equal("event=completion-method fences_ns=" in d.log(), NESTED, "tried where it is a driver's")
 
 
 def test_a_worker_that_is_killed_takes_its_own_jobs_alone():

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any device description as a library reads it: the input changes a valid one, in pieces of a
- * 16-bit offset and 8 bytes. An accepted description has a terminated name, and numbers with which
- * occupancy can be computed and a launch's shape be checked. A rejected one gives a reason.
+ * Device descriptions, which the shim reads from its worker. The input is a list of pieces, each a
+ * 16-bit offset and 8 bytes, that overwrite a valid description. If it is accepted, its name is
+ * terminated, and its numbers suffice to compute occupancy and to check a launch's shape. If it is
+ * rejected, there is a reason.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -62,7 +62,8 @@ bool aluref_integer(struct aluref *r) {
     if (t == PTX_U16X2 || t == PTX_S16X2) return pairs(r);
     if (ptx_type_class(t) != 'u' && !sign) return false;
     const aluref_int x = aluref_value(r->src[0], t), y = aluref_value(r->src[1], t);
-    const aluref_int z = (aluref_int)r->src[2]; /* wraps, so its sign does not matter */
+    const aluref_int z =
+        (aluref_int)r->src[2]; /* sums wrap, so the sign of this operand does not matter */
     aluref_int v;
     switch (i->op) {
     case PTX_OP_add: v = x + y; break;

@@ -68,8 +68,9 @@ Test(occupancy, multiprocessors_of_a_grid) {
  * number of blocks of some kernels that fit, computed by hand. */
 static const struct {
     uint32_t capability, threads, blocks, shared_kib, reserved_kib, optin_kib;
-    /* blocks of 256 threads with 32 registers; blocks of 32 threads with 16 registers; blocks of
-     * 128 threads with 40 registers and 129 bytes less than 16 KiB of shared memory */
+    /* Number of blocks that fit on a multiprocessor, for three kernels. plain: 256 threads a block,
+     * 32 registers a thread; small: 32 threads, 16 registers; shared: 128 threads, 40 registers,
+     * and 16,255 bytes of shared memory a block. */
     uint32_t plain, small, shared;
 } devices[] = {
     {75, 1024, 16, 64, 0, 64, 4, 16, 4},   /* 16,384 bytes a block, in units of 256 */

@@ -87,8 +87,8 @@ Test(shim_launch, a_shape_is_what_the_device_takes) {
     cr_expect_eq(shaped(plain, grid, block, 0), CUDA_SUCCESS);
 }
 
-/* 228 KiB in blocks of 13,696 bytes and the reserved bytes: 17 blocks in units of 128, 16 in units
- * of 256. */
+/* A multiprocessor has 228 KiB of shared memory. The kernel's block needs 13,696 bytes, reserved
+ * bytes included. 17 such blocks fit if sizes are rounded up to 128 bytes, and 16 if to 256. */
 Test(shim_launch, occupancy_goes_by_the_devices_capability) {
     size_t bytes = 0;
     int blocks = 0;

@@ -29,7 +29,8 @@ static bool is_own(const struct walk *w, const struct fatbin_entry *e) {
            e->target / 10 == w->capability / 10;
 }
 
-/* Looks at machine code for this GPU or, with `own` false, at everything else. */
+/* With `own`, looks at the machine code for this GPU; without, at everything that is not machine
+ * code (PTX, LTO). Machine code for other GPUs is skipped. */
 static bool look_at_fatbin(const struct walk *w, struct fatbin f, bool own) {
     struct fatbin_entry e;
     int more;

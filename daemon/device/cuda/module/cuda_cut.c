@@ -58,8 +58,9 @@ void cuda_cut_unload(struct context *c, CUmodule module) {
     if (module) context_result(c, c->driver.cuModuleUnload(module));
 }
 
-/* True when our parameters lie at the expected offsets, and are the last. The complete kernel's
- * count may be wrong, because it is found by asking for a parameter that does not exist. */
+/* True when our parameters lie at the expected offsets, and are the last. This check is needed
+ * because `count`, the number of the whole kernel's parameters, may be wrong: it was found by
+ * asking the driver for one parameter after the other until one did not exist. */
 static bool is_laid_out(const struct driver *d, CUfunction cut, uint32_t count, uint32_t bytes) {
     size_t offset = 0, size = 0;
     for (uint32_t i = 0; i < SUBGRID_PARAMS; i++)

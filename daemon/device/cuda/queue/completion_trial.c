@@ -72,7 +72,8 @@ int completion_trial(struct completions *c) {
     uint64_t events_ns = measure(c, stream, DEV_COMPLETION_EVENTS);
     c->way = events_ns < EVENTS_OF_WORDS(words_ns) ? DEV_COMPLETION_EVENTS : DEV_COMPLETION_WORDS;
     context_result(c->context, d->cuStreamDestroy_v2(stream));
-    log_info("device", "event=completion words_ns=%" PRIu64 " events_ns=%" PRIu64 " chosen=%s",
+    log_info("device",
+             "event=completion-method fences_ns=%" PRIu64 " events_ns=%" PRIu64 " chosen=%s",
              words_ns, events_ns, c->way == DEV_COMPLETION_EVENTS ? "events" : "words");
     return context_fatal(c->context) ? ERR_DEVICE_LOST : 0;
 }

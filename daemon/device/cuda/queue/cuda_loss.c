@@ -52,9 +52,10 @@ static bool may_do(const struct task *t, const struct queues *qs) {
     return !qs->asserted || t->launch.func->module->asserts;
 }
 
-/* The first kernel from `t` on that can have ended the context: no completion signal is between it
- * and the queue's first incomplete operation. Events do not show whether the copies before it were
- * complete. NULL: none. */
+/* Returns the first kernel from `t` on that can have ended the context; NULL: none. The search ends
+ * behind a task with a completion signal: the signal did not come, so later kernels did not begin.
+ * With events it does not end at a copy's signal, because events show nothing after the context's
+ * end. */
 static struct task *suspect_from(const struct dev_queue *q, struct task *t) {
     const struct queues *qs = q->all;
     bool events = qs->words.way == DEV_COMPLETION_EVENTS;

@@ -121,7 +121,8 @@ static bool overlaps(const struct dev_space *s, uint64_t addr, uint64_t bytes) {
     return false;
 }
 
-/* Maps chunks. Neighbours in the file become one mapping, since Linux allows a process 65530. */
+/* Maps chunks. Chunks that are neighbours in the file become one mapping, since Linux allows a
+ * process 65,530 mappings. */
 static int map_runs(struct dev_space *s, uint64_t addr, struct dev_chunk *const *chunks,
                     uint32_t count) {
     for (uint32_t i = 0, n; i < count; i += n) {

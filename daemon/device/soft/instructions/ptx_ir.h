@@ -250,7 +250,7 @@ struct ptx_operand {
     uint32_t elem_count;
 };
 
-#define PTX_OPERANDS 10 /* most operands of an instruction */
+#define PTX_OPERANDS 10 /* largest number of operands of an instruction */
 
 struct ptx_inst {
     uint16_t op; /* enum ptx_op */

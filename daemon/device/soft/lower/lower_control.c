@@ -50,7 +50,10 @@ static void add_argument(struct lowering *l, const struct ptx_operand *o, uint32
     if (o->var && (o->kind == PTX_OPND_VAR || o->kind == PTX_OPND_ADDR)) {
         if (operand_var_space(l, o->var) != PTX_LOCAL || o->reg > 0 || o->offset < 0 ||
             (uint64_t)o->offset > o->var->bytes) {
-            lowering_fail(l, ERR_INVALID_PTX, "%s is not a .param variable here", o->var->name);
+            lowering_fail(
+                l, ERR_INVALID_PTX,
+                "the argument %s of a call must be a .param variable, at an offset within it",
+                o->var->name);
             return;
         }
         arg->offset = (uint32_t)(o->var->offset + (uint64_t)o->offset);

@@ -45,7 +45,7 @@ void asking_finish(struct asking *a);
 
 /* NULL if memory is short. */
 struct asked *asking_add(struct asking *a);
-/* NULL if the request is answered already. */
+/* NULL if the request is answered, or its client has left. */
 struct asked *asking_find(const struct asking *a, uint64_t id);
 /* Also frees the request. */
 void asking_remove(struct asking *a, struct asked *asked);

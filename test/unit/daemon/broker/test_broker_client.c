@@ -740,7 +740,7 @@ Test(broker_client, where_no_descriptor_is_left_the_reserve_says_so) {
         allow_fds(next_fd());
         connected = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
         answered = poll(&p, 1, patience_ms());
-        fdutil_raise_limits(); /* for the test's own use, if it fails */
+        fdutil_raise_limits(); /* the test needs descriptors to report a failure */
         cr_assert_eq(connected, 0);
         cr_assert_eq(answered, 1, "nothing was said");
         broker_rig_expect(fd, &o, sizeof(o), NULL, 0);

@@ -127,8 +127,8 @@ Test(broker_control, values_out_of_range_never_reach_the_worker) {
     cr_assert_eq(atomic_load(&rig.worker.sets), 0);
 }
 
-/* Applies to orders from now on, and to silence after the worker's next message. The loop is
- * idle and has read the worker's earlier messages. */
+/* Sets worker_timeout. The new value counts for orders from now on, and for a worker's silence
+ * after its next message. When this returns, the broker has read the worker's earlier messages. */
 static void set_timeout(uint64_t ns) {
     job_now();
     job_now();

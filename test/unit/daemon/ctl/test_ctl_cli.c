@@ -572,8 +572,8 @@ Test(ctl_cli_daemon, a_worker_in_trouble_is_said) {
     s = clirun_json("status");
     cr_assert_str_eq(clirun_text(s, "state"), "degraded");
     cr_assert_eq(clirun_status, 8);
-    cr_assert_str_eq(clirun_err, "salusctl: no GPU can serve a job now: device soft cannot be "
-                                 "opened: the fan is stuck\n");
+    cr_assert_str_eq(clirun_err, "salusctl: no GPU can serve a job now: the worker cannot open "
+                                 "device soft: the fan is stuck\n");
     cr_assert_str_eq(clirun_text(s, "trouble"),
                      "the worker cannot open device soft: the fan is stuck");
     cr_assert_geq(clirun_number(s, "worker_restarts"), 1);

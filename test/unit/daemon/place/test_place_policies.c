@@ -42,12 +42,12 @@ static void expect_refused(struct place_config config, const char *words) {
 
 Test(place_policies, configurations_that_cannot_be) {
     expect_refused((struct place_config){.policy = "best"}, "no policy 'best'");
-    expect_refused((struct place_config){.memory = (enum place_memory)2}, "adds up");
+    expect_refused((struct place_config){.memory = (enum place_memory)2}, "memory mode");
     expect_refused((struct place_config){.queues = 17}, "16 queues");
     expect_refused((struct place_config){.w_mem = -1}, "weight");
     expect_refused((struct place_config){.w_util = 1e300}, "weight");
-    expect_refused((struct place_config){.more = 1}, "wants more");
-    expect_refused((struct place_config){.drop = 1}, "drops");
+    expect_refused((struct place_config){.more = 1}, "ran out of it");
+    expect_refused((struct place_config){.drop = 1}, "drop in speed");
     expect_refused((struct place_config){.warm_ns = -1}, "warm-up");
     expect_refused((struct place_config){.separate_ratio = -5}, "ratio");
     expect_refused((struct place_config){.util_most = 0.9}, "util_most");

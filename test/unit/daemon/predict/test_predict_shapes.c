@@ -335,5 +335,6 @@ Test(predict_shapes, absurd_sizes_are_refused) {
     expect_refused(tiled, 1, "(Tile) would give 1x1073741824x1073741824, which is no tensor");
     expect_refused(filled, 1, "(ConstantOfShape) would give");
     expect_refused(padded, 1, "(Pad) would give");
-    expect_refused(large_input, 1 << 20, "its input 'x' is larger than a tensor can be");
+    expect_refused(large_input, 1 << 20,
+                   "the model's input 'x' has more elements than a tensor can have");
 }

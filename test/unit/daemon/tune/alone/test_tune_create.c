@@ -50,8 +50,8 @@ Test(tune_create, what_cannot_be_is_refused_with_a_sentence) {
     expect_refused((struct salus_fluid_config){.gpus = 3, .gpus_most = 2},
                    "3 GPUs are more than 2");
     expect_refused((struct salus_fluid_config){.trials_most = 65537}, "at most 65536 trials");
-    expect_refused((struct salus_fluid_config){.change_ns = -1}, "no less than no time");
-    expect_refused((struct salus_fluid_config){.flags = 64}, "no flag 0x40");
+    expect_refused((struct salus_fluid_config){.change_ns = -1}, "time of a change");
+    expect_refused((struct salus_fluid_config){.flags = 64}, "flag 0x40 is unknown");
 }
 
 Test(tune_create, every_allocation_may_fail) {

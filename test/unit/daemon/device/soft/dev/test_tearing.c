@@ -81,7 +81,8 @@ static size_t put_elements(char *out, size_t room, const struct shape *s) {
     return n + (size_t)snprintf(out + n, room - n, "}");
 }
 
-/* Clears %q unless all elements agree with the first, or all bytes of a scalar with its lowest. */
+/* Writes PTX that adds 1 to %bad for each element of a vector that differs from the first one; for
+ * a scalar, if its highest byte differs from its lowest (16 bytes: if its halves differ). */
 static size_t put_check(char *out, size_t room, const struct shape *s) {
     static const char *const bits[] = {[1] = "16", [2] = "16", [4] = "32", [8] = "64", [16] = ""};
     const char r = reg_of(s), *b = bits[s->bytes];
