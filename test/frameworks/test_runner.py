@@ -45,7 +45,7 @@ def test_each_gets_what_it_earned():
     equal(sorted(l for l in out.splitlines() if l.startswith("failed: ")),
           sorted(f"failed: broken.{n} {EARNED[n]}" for n in bad), "what is said to have failed")
     line = next(r["line"] for r in records if r["case"] == "refused")
-    equal(line, 'what="the program calls what is not supported" call=cuImportExternalMemory', "its line")
+    equal(line, 'what="the program uses a part of CUDA that is not supported" call=cuImportExternalMemory', "its line")
 
 
 def test_what_is_right_ends_with_0():

@@ -356,7 +356,7 @@ def test_a_predictor_says_what_a_model_needs():
             contains(c.show(job)["AdminComment"], "mem=104857600 persistent=52428800 slo=0 util=400", "its note")
             script(says, "echo nothing at all=1; exit 3\n")
             done = c.submit(TRAIN, "--gres=salus:1", f"--salus-model={model}")
-            contains(done.stderr, "nothing is predicted of", "sbatch whose predictor fails")
+            contains(done.stderr, "cannot be predicted", "sbatch whose predictor fails")
             equal(c.ended(int(done.stdout))["JobState"], "COMPLETED", "the job without a prediction")
 
 
@@ -772,7 +772,7 @@ def test_a_model_is_read_as_its_user():
         with Cluster(wait=300, plugin=f"predictor={says}") as c:
             for name in ("theirs", "link"):
                 done = c.submit("true", "--gres=salus:1", f"--salus-model={folder}/{name}", check=False, user=NOBODY)
-                contains(done.stderr, "is no file that can be read", f"sbatch with {name}")
+                contains(done.stderr, "cannot be read", f"sbatch with {name}")
             equal(c.command("squeue", "-h").stdout, "", "jobs")
             job = c.sbatch("true", "--gres=salus:1", "-o", "/dev/null", f"--salus-model={folder}/everybodys", user=NOBODY)
             contains(c.show(job)["AdminComment"], f"util={NOBODY % 1000}", "what a predictor says that runs as nobody")

@@ -1166,7 +1166,7 @@ def test_every_line_about_a_null_job_says_so():
         ended = wait_for("history", lambda: [e for e in d.ctl_json("history")["history"] if e["id"] == job["id"]])[0]
         equal((ended["mode"], ended["name"], ended["how"]), ("null", "n" * 48 + " " + TAG, "killed"), "its end")
         say_so([l for l in d.ctl("history").stdout.splitlines() if "nnnn" in l], "history")
-        logged(d, " left ", "the worker's log")
+        logged(d, "event=left", "the worker's log")
         lines = [l for l in d.log().splitlines() if re.search(rf"\bjob={number}\b", l)]
         equal(len(lines) >= 4, True, f"lines about it:\n{d.log()}")
         say_so(lines, "the log")

@@ -119,7 +119,7 @@ def test_a_damaged_recording_is_refused_with_the_line():
             "no end": (text[:-len("end\n")], "the line 'end' is missing"),
             "checkpoint": (text.replace("\n:", "\n:ff", 1), "checkpoint"),
             "another build": (re.sub(r"^(checkpoint \d+ )\w+", r"\g<1>0123", text, flags=re.M), "build 0123"),
-            "an event": (text.replace("\n@", "\n@x", 1), "is no time"),
+            "an event": (text.replace("\n@", "\n@x", 1), "is not a time"),
             "an action": (re.sub(r"> run (\d+):", r"> run \g<1>0:", text, count=1), "recorded: run"),
         }
         for what, (broken, words) in damaged.items():
@@ -134,7 +134,7 @@ def test_a_damaged_recording_is_refused_with_the_line():
 def test_only_a_file_is_recorded_into():
     with Daemon() as d:
         done = d.ctl("record", "--events", "--for", "1s", "/dev/null", check=False)
-        if done.returncode != 2 or "into a file only" not in done.stderr:
+        if done.returncode != 2 or "into a regular file" not in done.stderr:
             raise AssertionError(f"exit {done.returncode}: {done.stderr}")
 
 

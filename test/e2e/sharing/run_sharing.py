@@ -422,7 +422,7 @@ def test_ranks_of_one_run_meet_at_a_barrier():
 def test_ranks_that_do_not_fit_together_are_refused():
     """A rank that does not fit is refused at once, with the reason: otherwise the running ranks would wait for it while
     they hold memory."""
-    why = "does not fit beside the other processes of its run"
+    why = "does not fit beside other processes of its run"
     with Daemon("--device-memory", "256MiB") as d:
         run = dict(word(86, 10), SALUS_RUN="6")
         there = [start(d, n, trainer(100000, 2, 8, 1), run) for n in ("a", "b")]
