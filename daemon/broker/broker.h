@@ -17,7 +17,7 @@ struct broker {
     struct config config;
     uint64_t start_ns;
     struct gpus gpus;
-    struct profile_store profiles;
+    struct program_profile_store profiles;
     struct history *history;
     struct users users;
     struct clients clients;

@@ -13,8 +13,8 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
+#include "daemon/broker/fd_reserve.h"
 #include "daemon/broker/listen.h"
-#include "daemon/broker/scarce.h"
 
 #define RETRY_MS 200
 #define ACCEPT_BATCH 16 /* connections accepted before the loop handles other events */
@@ -62,7 +62,7 @@ static int accept_one(struct listener *l) {
     if (err == EINTR || err == ECONNABORTED) return 0;
     if ((err == EMFILE || err == ENFILE) && turn_away_with_reserve(l)) return 0;
     if (err) return err;
-    if (scarce_fd(fd, l->operators))
+    if (fd_reserve_fd(fd, l->operators))
         turn_away(l, fd);
     else
         l->take(l->owner, fd);

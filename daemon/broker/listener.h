@@ -23,8 +23,9 @@ struct listener {
     bool operators; /* may use some of the last descriptors */
     char path[108];
     void *owner;
-    void (*take)(void *owner, int fd);  /* takes a connection over */
-    void (*turn_away)(int fd, int err); /* takes a connection over, to refuse it with SCARCE_TEXT */
+    void (*take)(void *owner, int fd); /* takes a connection over */
+    void (*turn_away)(int fd,
+                      int err); /* takes a connection over, to refuse it with FD_RESERVE_TEXT */
 };
 
 struct listeners {

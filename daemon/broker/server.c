@@ -16,10 +16,10 @@
 #include "daemon/broker/clients/handshake.h"
 #include "daemon/broker/clients/places.h"
 #include "daemon/broker/clients/refuse.h"
+#include "daemon/broker/fd_reserve.h"
 #include "daemon/broker/life/messages.h"
 #include "daemon/broker/listen.h"
 #include "daemon/broker/notify.h"
-#include "daemon/broker/scarce.h"
 #include "daemon/broker/server_parts.h"
 
 static const int signal_numbers[SERVER_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
@@ -31,7 +31,7 @@ static void take_client(void *owner, int fd) {
 }
 
 static void turn_client_away(int fd, int err) {
-    refuse_connection(fd, err, SCARCE_TEXT);
+    refuse_connection(fd, err, FD_RESERVE_TEXT);
 }
 
 static void take_control(void *owner, int fd) {
@@ -39,7 +39,7 @@ static void take_control(void *owner, int fd) {
 }
 
 static void turn_control_away(int fd, int err) {
-    control_turn_away(fd, CTL_E_FAILED, SCARCE_TEXT, "try again");
+    control_turn_away(fd, CTL_E_FAILED, FD_RESERVE_TEXT, "try again");
 }
 
 static int listen_to_all(struct server *s, char *why, size_t cap) {
@@ -73,7 +73,7 @@ static void stop_all(struct server *s) {
         supervise_stop(&s->supervise[i]);
     uv_close((uv_handle_t *)&s->stop, NULL);
     uv_close((uv_handle_t *)&s->watchdog, NULL);
-    profile_store_stop(&s->broker.profiles);
+    program_profile_store_stop(&s->broker.profiles);
     gpus_stop(&s->broker.gpus);
     for (int i = 0; i < SERVER_SIGNALS; i++)
         uv_close((uv_handle_t *)&s->signals[i], NULL);
@@ -159,7 +159,7 @@ static void init_handles(struct server *s) {
 
 /* Connects each part with the parts below it. */
 static void init_rooms(struct broker *b) {
-    profile_store_open(&b->profiles, &b->config, b->loop);
+    program_profile_store_open(&b->profiles, &b->config, b->loop);
     gpus_init(&b->gpus, &b->config, b->loop);
     users_init(&b->users, &b->config, &b->gpus);
     list_init(&b->clients.list);
@@ -244,7 +244,7 @@ void server_destroy(struct server *s) {
     stop_all(s); /* unless server_run did it */
     uv_run(&s->loop, UV_RUN_DEFAULT);
     uv_loop_close(&s->loop);
-    profile_store_close(&s->broker.profiles);
+    program_profile_store_close(&s->broker.profiles);
     gpus_finish(&s->broker.gpus);
     history_destroy(s->broker.history);
     listener_finish(&s->listeners);

@@ -12,9 +12,9 @@
 #include "daemon/ctl/run/run.h"
 #include "daemon/ctl/verbs/gpu_retry.h"
 #include "daemon/ctl/verbs/job_verbs.h"
+#include "daemon/ctl/verbs/kernel_profile_file.h"
+#include "daemon/ctl/verbs/kernel_profile_verbs.h"
 #include "daemon/ctl/verbs/predict.h"
-#include "daemon/ctl/verbs/profile.h"
-#include "daemon/ctl/verbs/profile_file.h"
 #include "daemon/ctl/verbs/show.h"
 #include "daemon/ctl/verbs/top.h"
 
@@ -68,11 +68,11 @@ static int (*const own[CTL_V_COUNT])(struct cli *c, int argc, char **argv) = {
     [CTL_V_job_resume] = job_verbs_resume,
     [CTL_V_job_kill] = job_verbs_kill,
     [CTL_V_gpu_retry] = gpu_retry,
-    [CTL_V_profile_list] = profile_list,
-    [CTL_V_profile_show] = profile_show,
-    [CTL_V_profile_import] = profile_file_import,
-    [CTL_V_profile_export] = profile_file_export,
-    [CTL_V_profile_forget] = profile_forget,
+    [CTL_V_profile_list] = kernel_profile_verbs_list,
+    [CTL_V_profile_show] = kernel_profile_verbs_show,
+    [CTL_V_profile_import] = kernel_profile_file_import,
+    [CTL_V_profile_export] = kernel_profile_file_export,
+    [CTL_V_profile_forget] = kernel_profile_verbs_forget,
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))

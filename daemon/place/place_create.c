@@ -127,7 +127,7 @@ void place_destroy(struct place *p) {
     if (!p) return;
     nodes_finish(&p->nodes);
     place_gpus_finish(&p->gpus);
-    makes_finish(&p->makes);
+    node_models_finish(&p->makes);
     index_finish(&p->index);
     hosts_finish(&p->hosts);
     jobs_finish(&p->jobs);

@@ -51,7 +51,7 @@ static int reserve(struct place *p, const struct place_event *events, size_t cou
     uint64_t seats = p->jobs.gpus + more.job_gpus;
     if (seats > jobs * gpus) seats = jobs * gpus;
     int err = nodes_reserve(&p->nodes, more.nodes);
-    if (!err) err = makes_reserve(&p->makes, more.nodes);
+    if (!err) err = node_models_reserve(&p->makes, more.nodes);
     if (!err) err = gpus_reserve(&p->gpus, more.gpus, seats);
     if (!err) err = index_reserve(&p->index, more.kinds);
     if (!err)

@@ -3,8 +3,8 @@
  * Description of a device by CUDA's driver attributes, and other properties that a job may ask for.
  * The worker makes it once from the device's answers (dev_ops.describe) and shows it to each client
  * in its completion page. The library replaces values that Salus could not honour
- * (shim/device/shown.c); values that differ between jobs are in wire_device. Plain values, owned by
- * the holder; any thread.
+ * (shim/device/device_view.c); values that differ between jobs are in wire_device. Plain values,
+ * owned by the holder; any thread.
  */
 #ifndef PROTO_CUDA_DESCRIPTION_H
 #define PROTO_CUDA_DESCRIPTION_H

@@ -12,8 +12,8 @@
 #include "shim/capture/tail.h"
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
+#include "shim/graph/address_choice.h"
 #include "shim/graph/graph.h"
-#include "shim/graph/placing.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
@@ -320,7 +320,7 @@ static CUresult add(struct stream *s, struct params *params) {
     tail_tidy(tail);
     if (params->type != CU_GRAPH_NODE_TYPE_KERNEL) tail_make_plain(tail);
     if (begins_early(params)) tail_begin_early(tail);
-    r = placing_add(lane->capture->graph, tail->list, tail->data, tail->count, params, &n);
+    r = address_choice_add(lane->capture->graph, tail->list, tail->data, tail->count, params, &n);
     if (r) return invalidate(lane->capture, r);
     params->type = CU_GRAPH_NODE_TYPE_EMPTY;
     tail->count = 0;

@@ -26,7 +26,7 @@
 #include "shim/connection/refusals.h"
 #include "shim/process/dial.h"
 #include "shim/process/gpu_choice.h"
-#include "shim/process/profile.h"
+#include "shim/process/program_identity.h"
 #include "shim/process/title.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -61,7 +61,7 @@ static void describe(struct wire_job *job) {
                   "variable\"",
                   why, wrong);
     said = wrong;
-    job->profile = profile_self();
+    job->profile = program_identity_self();
 }
 
 /* Records a final refusal, by salusd or by this library. The log has the reason; here the program's

@@ -15,7 +15,7 @@
 struct conn {
     struct wire_windows windows;
     struct wire_device device;
-    /* The description of the device itself; jobs see it through shown.h. */
+    /* The description of the device itself; jobs see it through device_view.h. */
     struct description description;
     uint32_t job_id;
     uint16_t minor; /* the broker's minor version */

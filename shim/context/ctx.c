@@ -11,7 +11,7 @@
 #include "shim/connection/process_exit.h"
 #include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 
@@ -116,7 +116,7 @@ static void start(struct context *c, uint32_t index, unsigned int flags) {
     c->api_version = CTX_API_VERSION;
     c->id = ++last_id;
     for (uint32_t k = 0; k < CTX_LIMITS; k++)
-        c->limits[k] = shown_limit((CUlimit)k);
+        c->limits[k] = device_view_limit((CUlimit)k);
     atom_store_relaxed(&c->calls, 0);
     c->cache = CU_FUNC_CACHE_PREFER_NONE;
     c->handle = (CUcontext)(uintptr_t)handle_make(HANDLE_CONTEXT, c->generation, index);

@@ -2,7 +2,7 @@
 #include "shim/context/limits.h"
 
 #include "proto/wire/wire.h"
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 
 #define STACK_UNIT 16u
 #define STACK_MOST (512u << 10) /* bytes of local memory that a thread can have */
@@ -41,7 +41,8 @@ CUresult limits_adjust(CUlimit limit, size_t *value) {
         *value = at_most(*value, FETCH_MOST);
         return CUDA_SUCCESS;
     case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
-        *value = at_most(*value, (size_t)shown(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
+        *value =
+            at_most(*value, (size_t)device_view(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
         return CUDA_SUCCESS;
     /* The other limits are about graphics contexts, which do not exist here. */
     default: return CUDA_ERROR_UNSUPPORTED_LIMIT;

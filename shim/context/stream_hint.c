@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 #include "shim/lock.h"
 
 static pthread_mutex_t hint_lock =
@@ -17,7 +17,7 @@ static bool is_waiting(CUsynchronizationPolicy p) {
 
 /* Checks a window. The accesses that miss cannot be the ones that persist. */
 static bool is_window(const CUaccessPolicyWindow *w) {
-    return w->num_bytes <= (size_t)shown(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) &&
+    return w->num_bytes <= (size_t)device_view(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) &&
            w->hitRatio >= 0 && w->hitRatio <= 1 &&
            (unsigned)w->hitProp <= CU_ACCESS_PROPERTY_PERSISTING &&
            (unsigned)w->missProp <= CU_ACCESS_PROPERTY_STREAMING;
@@ -25,7 +25,7 @@ static bool is_window(const CUaccessPolicyWindow *w) {
 
 /* Checks a domain map. Devices with one domain accept any map. */
 static bool is_domain_map(const CUlaunchMemSyncDomainMap *m) {
-    const int count = shown(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
+    const int count = device_view(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
     return count <= 1 || (m->default_ < count && m->remote < count);
 }
 

@@ -8,8 +8,8 @@
 
 #include "common/atomics.h"
 #include "shim/connection/submit.h"
+#include "shim/graph/address_range.h"
 #include "shim/graph/registry.h"
-#include "shim/graph/room.h"
 #include "shim/lock.h"
 #include "shim/memory/identity.h"
 #include "shim/memory/mem.h"
@@ -95,7 +95,7 @@ CUresult graph_memory_free(uint64_t addr, uint32_t stream, uint64_t seq) {
 static void leave_room(const struct graph_memory *m) {
     if (!m->room) return;
     if (m->room->holders == 1) placed_remove(m->room->addr, m->room->bytes);
-    room_drop(m->room);
+    address_range_drop(m->room);
 }
 
 /* Takes an entry off the list that no graph or launch uses any more. */
@@ -134,5 +134,5 @@ void graph_memory_release(uint32_t owner) {
     }
     lock_leave(&graph_lock);
     mem_tell();
-    room_trim();
+    address_range_trim();
 }

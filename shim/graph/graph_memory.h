@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory that graphs allocate. Its address stays the same for as long as a graph could allocate it.
- * Device memory lies in a room (room.h), which several allocations may share; host memory is
- * separate. The caller holds graph_lock unless stated otherwise.
+ * Device memory lies in an address range (address_range.h), which several allocations may share;
+ * host memory is separate. The caller holds graph_lock unless stated otherwise.
  */
 #ifndef SHIM_GRAPH_GRAPH_MEMORY_H
 #define SHIM_GRAPH_GRAPH_MEMORY_H
@@ -13,7 +13,7 @@
 #include "proto/cuda/cuda_abi.h"
 
 struct graph_node;
-struct room;
+struct address_range;
 
 struct graph_memory {
     uint64_t addr, bytes; /* device memory has no address before its node is in a graph */
@@ -25,7 +25,8 @@ struct graph_memory {
     bool changing;        /* a launch that changes it is being sent: the order with other calls is
                              undefined */
     bool gone;            /* the context that owned it has ended */
-    struct room *room;    /* room of device memory; the members up to `replaced` belong to it */
+    struct address_range
+        *room; /* room of device memory; the members up to `replaced` belong to it */
     uint64_t capacity;
     uint32_t graph;                    /* id of the graph that allocates it */
     const struct graph_node *freed_by; /* a node of the same graph, or NULL */

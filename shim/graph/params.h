@@ -24,7 +24,7 @@ struct params_kernel {
     unsigned char *values; /* launch.param_bytes, laid out as the kernel declares them */
     void **pointers; /* pointers to the parameter values, for programs that query them; created when
                         needed */
-    struct condition *changing; /* set if kernels may change the node (changing.h), else NULL */
+    struct condition *changing; /* set if kernels may change the node (node_update.h), else NULL */
     bool written;               /* the shared copy is current, or kernels have changed it since */
     uint32_t attribute_count;
     CUlaunchAttribute attributes[PARAMS_ATTRIBUTES];

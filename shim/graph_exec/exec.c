@@ -11,10 +11,10 @@
 #include "shim/connection/state.h"
 #include "shim/connection/wait.h"
 #include "shim/context/stream.h"
+#include "shim/graph/address_range.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
-#include "shim/graph/room.h"
-#include "shim/graph_exec/changing.h"
+#include "shim/graph_exec/node_update.h"
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
@@ -87,7 +87,7 @@ static CUresult take_program(struct exec *e, struct program **p) {
  * launches only. Waits for the latest launch first. The caller does not hold the lock. */
 static CUresult write_changing(struct exec *e) {
     lock_enter(&graph_lock);
-    bool todo = e->stale && changing_stale(e->graph);
+    bool todo = e->stale && node_update_stale(e->graph);
     struct program_point at = e->latest;
     e->stale = todo;
     lock_leave(&graph_lock);
@@ -95,7 +95,7 @@ static CUresult write_changing(struct exec *e) {
     CUresult r = at.seq ? wait_stream(at.stream, at.seq) : CUDA_SUCCESS;
     if (r) return r;
     lock_enter(&graph_lock);
-    changing_write(e->graph);
+    node_update_write(e->graph);
     e->stale = false;
     lock_leave(&graph_lock);
     return CUDA_SUCCESS;
@@ -208,7 +208,7 @@ static CUresult begin_memory(const struct exec *e, const struct program *p, uint
     uint64_t missing;
     CUresult r, full = CUDA_SUCCESS;
     while ((r = try_memory(e, p, stream, &missing)) && missing && !full) {
-        full = room_supply(missing);
+        full = address_range_supply(missing);
         if (full && stream_drain()) break;
     }
     return r;

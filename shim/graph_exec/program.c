@@ -14,9 +14,9 @@
 #include "shim/context/hostfunc.h"
 #include "shim/context/stream.h"
 #include "shim/context/trace.h"
+#include "shim/graph/address_range.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
-#include "shim/graph/room.h"
 #include "shim/graph_exec/compile.h"
 #include "shim/lock.h"
 #include "shim/memory/fifo.h"
@@ -265,16 +265,16 @@ static bool may_begin(const struct compile_effect *e, bool again) {
 /* Leaves the rooms of the first `count` effects. */
 static void leave_rooms(const struct program *p, uint32_t count, uint32_t stream, uint64_t seq) {
     for (uint32_t i = 0; i < count; i++) {
-        struct room *r = p->written.effects[i].memory->room;
-        if (r) room_leave(r, stream, seq);
+        struct address_range *r = p->written.effects[i].memory->room;
+        if (r) address_range_leave(r, stream, seq);
     }
 }
 
 /* Enters all rooms or none. */
 static bool enter_rooms(const struct program *p, uint32_t stream, uint64_t *missing) {
     for (uint32_t i = 0; i < p->written.effect_count; i++) {
-        struct room *r = p->written.effects[i].memory->room;
-        if (!r || room_enter(r, stream, missing)) continue;
+        struct address_range *r = p->written.effects[i].memory->room;
+        if (!r || address_range_enter(r, stream, missing)) continue;
         leave_rooms(p, i, stream, 0);
         return false;
     }

@@ -14,7 +14,7 @@
 #include "common/atomics.h"
 #include "common/log.h"
 #include "shim/connection/state.h"
-#include "shim/host_memory/calm.h"
+#include "shim/host_memory/page_exchange.h"
 #include "shim/host_memory/pages.h"
 #include "shim/host_memory/shadow.h"
 #include "shim/host_memory/share.h"
@@ -103,10 +103,10 @@ static struct shadow_how how_of(const struct entry *e, int guard) {
 static const char *lay(struct entry *e, uint64_t patience_ns) {
     struct calm calm;
     uint64_t lo = first_page(&e->range), hi = end_page(&e->range);
-    calm_begin(&calm, lo, hi, patience_ns);
+    page_exchange_begin(&calm, lo, hi, patience_ns);
     const struct shadow_how how = how_of(e, calm.guard);
     int err = calm.guard == SHADOW_BESIDE ? -EAGAIN : shadow_lay(e->shadow, lo, hi, &how);
-    calm_end(&calm);
+    page_exchange_end(&calm);
     switch (err) {
     case 0: return NULL;
     case -EAGAIN: return "other threads of the program could write to the memory meanwhile";
@@ -118,10 +118,10 @@ static const char *lay(struct entry *e, uint64_t patience_ns) {
 /* Returns the pages to the program. -EAGAIN when that was done next to running threads. */
 static int lift(struct entry *e, uint64_t lo, uint64_t hi, uint64_t patience_ns) {
     struct calm calm;
-    calm_begin(&calm, lo, hi, patience_ns);
+    page_exchange_begin(&calm, lo, hi, patience_ns);
     const struct shadow_how how = how_of(e, calm.guard);
     shadow_lift(e->shadow, lo, hi, &how);
-    calm_end(&calm);
+    page_exchange_end(&calm);
     return calm.guard == SHADOW_BESIDE ? -EAGAIN : 0;
 }
 

@@ -15,8 +15,8 @@
 
 #include "common/atomics.h"
 #include "shim/connection/state.h"
-#include "shim/host_memory/aside.h"
-#include "shim/host_memory/hold.h"
+#include "shim/host_memory/own_stack.h"
+#include "shim/host_memory/page_block.h"
 #include "shim/host_memory/pages.h"
 #include "shim/memory/mem.h"
 
@@ -241,16 +241,16 @@ static int lay_alone(const struct exchange *x) {
 
 static int lay_held(const struct exchange *x) {
     uint64_t moved;
-    int err = hold_away(x->guard, x->addr, x->bytes, &moved);
+    int err = page_block_away(x->guard, x->addr, x->bytes, &moved);
     if (err) return err;
     copy_in(x, moved);
     err = put_away(x);
     if (!err) err = map_window(x, MAP_SHARED);
     if (err) {
-        hold_undo(x->guard, x->addr, x->bytes, moved);
+        page_block_undo(x->guard, x->addr, x->bytes, moved);
         return err;
     }
-    hold_end(x->guard, x->addr, x->bytes);
+    page_block_end(x->guard, x->addr, x->bytes);
     munmap(at(moved), x->bytes);
     return 0;
 }
@@ -268,7 +268,7 @@ static int lay_aside(const void *arg) {
 static int exchange(int (*aside)(const void *arg), const struct exchange *x) {
     sigset_t before;
     hold_signals(&before);
-    int err = aside_call(aside, x);
+    int err = own_stack_call(aside, x);
     let_signals(&before);
     return err;
 }
@@ -359,9 +359,9 @@ static int put_copy(const struct exchange *x) {
 static int lift_aside(const void *arg) {
     const struct exchange x = *(const struct exchange *)arg;
     bool held = needs_holder(x.guard, x.prot);
-    int err = held ? hold_still(x.guard, x.addr, x.bytes) : 0;
+    int err = held ? page_block_still(x.guard, x.addr, x.bytes) : 0;
     if (!err) err = put_copy(&x);
-    if (held) hold_end(x.guard, x.addr, x.bytes);
+    if (held) page_block_end(x.guard, x.addr, x.bytes);
     return err;
 }
 

@@ -34,7 +34,7 @@ static inline uint64_t shadow_at(const struct shadow *s, uint64_t addr) {
 
 /* How other threads are kept from writing meanwhile. SHADOW_ALONE: none of them runs, and signals
  * are blocked. SHADOW_BESIDE: they are not kept from it. Any other value: the descriptor of a hold
- * (hold.h). */
+ * (page_block.h). */
 #define SHADOW_ALONE (-1)
 #define SHADOW_BESIDE (-2)
 

@@ -14,10 +14,10 @@
 #include "shim/code/function.h"
 #include "shim/code/image.h"
 #include "shim/connection/state.h"
-#include "shim/context/cls.h"
+#include "shim/context/context_storage.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
-#include "shim/device/asker.h"
+#include "shim/device/caller.h"
 #include "shim/private/slots.h"
 #include "shim/private/validity.h"
 
@@ -77,7 +77,8 @@ static CUresult thread_current(CUcontext *out) {
 static const void *thread_table[4] = {
     [0] = SIZE_OF(4), [1] = succeed, [2] = thread_current, [3] = succeed};
 
-static const void *storage_table[4] = {[0] = cls_put, [1] = cls_delete, [2] = cls_get};
+static const void *storage_table[4] = {
+    [0] = context_storage_put, [1] = context_storage_delete, [2] = context_storage_get};
 
 static CUresult checks_context(CUcontext ctx, uint32_t *out, void **unused) {
     if (out) *out = 0;
@@ -254,7 +255,7 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
         if (memcmp(tables[i].uuid, pExportTableId->bytes, sizeof(tables[i].uuid)) != 0) continue;
         if (tables[i].table == validity_table && !validity_built()) break;
         *ppExportTable = tables[i].table;
-        if (tables[i].table == cudart_table) asker_note_runtime(__builtin_return_address(0));
+        if (tables[i].table == cudart_table) caller_note_runtime(__builtin_return_address(0));
         return CUDA_SUCCESS;
     }
     *ppExportTable = NULL;

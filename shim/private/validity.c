@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "shim/connection/state.h"
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 
 #define MD2_BLOCK 16
 #define MD2_ROUNDS 18
@@ -107,9 +107,9 @@ static void collect(struct facts *f, const struct validity_addresses *at, uint32
     f->at = *at;
     f->time = time;
     memcpy(f->device.uuid, state.conn.device.uuid, sizeof(f->device.uuid));
-    f->device.domain = shown(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
-    f->device.bus = shown(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
-    f->device.slot = shown(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
+    f->device.domain = device_view(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
+    f->device.bus = device_view(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
+    f->device.slot = device_view(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
 }
 
 static void keyed(struct md2 *m, unsigned char pad) {

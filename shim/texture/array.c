@@ -12,7 +12,7 @@
 #include "shim/connection/state.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
@@ -35,7 +35,7 @@ static pthread_mutex_t array_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* `most` 0: the array has no such dimension. */
 static bool within(size_t size, CUdevice_attribute most) {
-    return size <= (most ? (size_t)shown(most) : 0) && size <= ARRAY_LAYOUT_SIDE_MAX;
+    return size <= (most ? (size_t)device_view(most) : 0) && size <= ARRAY_LAYOUT_SIDE_MAX;
 }
 
 static bool faces_ok(const CUDA_ARRAY3D_DESCRIPTOR *d, bool layers) {

@@ -2,7 +2,7 @@
  *
  * A client: a connection to job.sock, from hello to its end. This file has what all steps share,
  * and how a client is closed. The steps are in handshake.h, refusals in refuse.h, a job's end in
- * ending.h. A client with a question instead of a hello is in question.h.
+ * disconnect.h. A client with a question instead of a hello is in question.h.
  *
  * Owner: struct clients. Thread: the loop's.
  */
@@ -16,7 +16,7 @@
 #include "daemon/broker/gpu/gpus.h"
 #include "daemon/broker/jobs/ancestry.h"
 #include "daemon/broker/jobs/history.h"
-#include "daemon/broker/store/profile_store.h"
+#include "daemon/broker/store/program_profile_store.h"
 
 enum client_state {
     CLIENT_HELLO,     /* connected; nothing received yet */
@@ -42,7 +42,7 @@ struct clients {
     const struct config *config;
     struct gpus *gpus;
     struct users *users;
-    const struct profile_store *profiles;
+    const struct program_profile_store *profiles;
     struct history *history;
 };
 
@@ -70,7 +70,7 @@ struct client {
     uint64_t host_bytes;   /* size of its host window */
     uint64_t pinned_bytes; /* part of that in use at the latest check */
     int tries;             /* number of windows tried */
-    bool lending;          /* the worker is being sent a file: lending.h */
+    bool lending;          /* the worker is being sent a file: fd_forward.h */
     bool held;             /* nothing is read from it, because no worker has its job */
     struct wire_file lent; /* the file being sent */
     uint32_t job_id;       /* job number of the latest attachment or queue entry; 0: none */

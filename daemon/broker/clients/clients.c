@@ -15,13 +15,13 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "daemon/broker/clients/deadline.h"
-#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/disconnect.h"
+#include "daemon/broker/clients/fd_forward.h"
 #include "daemon/broker/clients/handshake.h"
 #include "daemon/broker/clients/hello.h"
-#include "daemon/broker/clients/lending.h"
+#include "daemon/broker/clients/job_claims.h"
 #include "daemon/broker/clients/question.h"
 #include "daemon/broker/clients/refuse.h"
-#include "daemon/broker/clients/told.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
@@ -51,15 +51,15 @@ static void on_readable(uv_poll_t *p, int status, int events) {
     else if (c->state == CLIENT_HELLO && hello_asks(buf, (size_t)n))
         question_take(c, buf, (size_t)n);
     else if (c->state == CLIENT_HELLO && hello_tells_exit(buf, (size_t)n))
-        told_exit(c, buf, (size_t)n);
+        job_claims_exit(c, buf, (size_t)n);
     else if (c->state == CLIENT_HELLO)
         handshake_hello(c, buf, (size_t)n);
     else if (c->state == CLIENT_OFFERED)
         handshake_answer(c, buf, (size_t)n);
     else if (running && hello_is_command(buf, (size_t)n) && fd < 0)
-        told_command(c, buf, (size_t)n);
+        job_claims_command(c, buf, (size_t)n);
     else if (running)
-        lending_take(c, buf, (size_t)n, nfds == FDUTIL_LOST ? -EMFILE : fd);
+        fd_forward_take(c, buf, (size_t)n, nfds == FDUTIL_LOST ? -EMFILE : fd);
     else
         refuse_client(c, ERR_PROTOCOL, "the client sent a message while salusd expected none");
 }
@@ -178,5 +178,5 @@ void clients_stop(struct clients *clients) {
     struct list *pos, *tmp;
 
     clients->stopping = true;
-    list_each_safe(pos, tmp, &clients->list) ending_stop(list_entry(pos, struct client, link));
+    list_each_safe(pos, tmp, &clients->list) disconnect_stop(list_entry(pos, struct client, link));
 }

@@ -16,8 +16,8 @@
 #include "daemon/broker/clients/hello.h"
 #include "daemon/broker/clients/places.h"
 #include "daemon/broker/clients/refuse.h"
+#include "daemon/broker/fd_reserve.h"
 #include "daemon/broker/jobs/runs.h"
-#include "daemon/broker/scarce.h"
 #include "proto/gen/calls.h"
 
 #define MOVED_MINOR 6 /* libraries without wire_moved have an earlier minor version */
@@ -100,7 +100,8 @@ static void complete_job(struct client *c) {
     if (job->weight == 0) job->weight = 1;
     if (job->admit_timeout_ns == 0) job->admit_timeout_ns = config->admit_timeout;
     job->admit_timeout_ns = left_of(c, job->admit_timeout_ns);
-    if (profile_store_fill(all->profiles, device, c->job.uid, job)) c->job.source = "profile";
+    if (program_profile_store_fill(all->profiles, device, c->job.uid, job))
+        c->job.source = "profile";
     if ((job->flags & WIRE_JOB_RESERVED) || config->unknown_memory == 0) return;
     job->flags |= WIRE_JOB_RESERVED;
     job->persistent_bytes = config->unknown_memory;
@@ -141,8 +142,8 @@ static int make_pages(struct client *c) {
     int err = pages_create(p, c->host_bytes);
 
     if (err < 0) return err;
-    if (!scarce_fd(p->submission_fd, false) && !scarce_fd(p->host_fd, false) &&
-        !scarce_fd(p->doorbell_fd, false))
+    if (!fd_reserve_fd(p->submission_fd, false) && !fd_reserve_fd(p->host_fd, false) &&
+        !fd_reserve_fd(p->doorbell_fd, false))
         return 0;
     pages_finish(p);
     return -EMFILE;
@@ -152,7 +153,7 @@ static int make_pages(struct client *c) {
 static uint64_t needed_bytes(const struct client *c) {
     struct wire_job job = c->asked;
 
-    profile_store_fill(c->clients->profiles, UINT64_MAX, c->job.uid, &job);
+    program_profile_store_fill(c->clients->profiles, UINT64_MAX, c->job.uid, &job);
     return job.flags & WIRE_JOB_RESERVED ? job.persistent_bytes + job.ephemeral_bytes : 0;
 }
 
@@ -308,7 +309,7 @@ static bool may_outlive_worker(const struct client *c) {
 
     return a->recovery_fd >= 0 && c->minor >= MOVED_MINOR &&
            strcmp(c->clients->config->recovery, "yes") == 0 &&
-           !scarce_fd(a->completion_fd, false) && !scarce_fd(a->recovery_fd, false);
+           !fd_reserve_fd(a->completion_fd, false) && !fd_reserve_fd(a->recovery_fd, false);
 }
 
 static void welcome(struct client *c) {

@@ -8,7 +8,7 @@
 
 #include "common/atomics.h"
 #include "common/text/units.h"
-#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/disconnect.h"
 
 /* Pinned memory of a client. Mapped files in its host window count in full. */
 static uint64_t bytes_of(const struct client *c) {
@@ -50,7 +50,7 @@ static void end_grown(struct user *u, struct client *c) {
              "%s: the jobs of user %u have %s of pinned and staging memory, and this job allocated "
              "more; end some, or have root raise the limit in salus.conf(5)",
              limits_text(&u->limits, LIMIT(user_pinned), text), (unsigned)u->uid, has);
-    ending_excess(c, why);
+    disconnect_excess(c, why);
 }
 
 void pinned_look(struct clients *clients) {

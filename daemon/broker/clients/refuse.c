@@ -13,7 +13,7 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/broker/scarce.h"
+#include "daemon/broker/fd_reserve.h"
 #include "proto/gen/calls.h"
 
 static struct wire_offer refusal(int result) {
@@ -76,7 +76,7 @@ void refuse_scarce(struct client *c, int err) {
     if (err == -ENOMEM || err == -ENOBUFS)
         refuse_client(c, err, "salusd is out of memory for another job; end some jobs");
     else
-        refuse_client(c, err, SCARCE_TEXT);
+        refuse_client(c, err, FD_RESERVE_TEXT);
 }
 
 void refuse_given_up(struct client *c) {

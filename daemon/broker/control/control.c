@@ -18,7 +18,7 @@
 #include "common/log.h"
 #include "daemon/broker/control/verb.h"
 #include "daemon/broker/expiry.h"
-#include "daemon/broker/scarce.h"
+#include "daemon/broker/fd_reserve.h"
 
 #define CONTROLS_MAX 256
 #define REQUEST_BYTES 4096 /* requests are small; only replies need CTL_MESSAGE_MAX */
@@ -85,24 +85,24 @@ static void wait_for_worker(struct control *c, const struct ctl_request *r) {
     expiry_start(&c->idle, c->all->broker->config.worker_timeout / 2);
 }
 
-static struct asking asking_of(struct control *c, const struct ctl_request *r,
-                               struct ctl_out *out) {
-    return (struct asking){.broker = c->all->broker,
-                           .request = r,
-                           .uid = c->uid,
-                           .requester = c,
-                           .in_fd = -1,
-                           .out_fd = -1,
-                           .out = out};
+static struct control_request request_of(struct control *c, const struct ctl_request *r,
+                                         struct ctl_out *out) {
+    return (struct control_request){.broker = c->all->broker,
+                                    .request = r,
+                                    .uid = c->uid,
+                                    .requester = c,
+                                    .in_fd = -1,
+                                    .out_fd = -1,
+                                    .out = out};
 }
 
 void control_done(struct control *c, int result, const char *text) {
-    struct asking q = asking_of(c, &c->request, ctl_msg_create());
+    struct control_request q = request_of(c, &c->request, ctl_msg_create());
     int err = -ENOMEM;
 
     wait_for_request(c);
     if (q.out && result < 0)
-        err = asking_refuse(&q, CTL_E_FAILED, text, "see 'salusctl status'");
+        err = control_request_refuse(&q, CTL_E_FAILED, text, "see 'salusctl status'");
     else if (q.out)
         err = verb_outcome(&q);
     if (err == 0) err = fdutil_send(c->fd, q.bytes, q.n, NULL, 0);
@@ -111,7 +111,7 @@ void control_done(struct control *c, int result, const char *text) {
 }
 
 /* Returns 0: the reply is ready; 1: it comes later; -errno. */
-static int answer_verb(struct control *c, struct asking *q) {
+static int answer_verb(struct control *c, struct control_request *q) {
     int err = verb_answer(q);
 
     if (err > 0) wait_for_worker(c, q->request);
@@ -121,7 +121,7 @@ static int answer_verb(struct control *c, struct asking *q) {
 /* Answers one request. Returns 0, or a negative value when the connection is no longer usable. */
 static int answer(struct control *c, const void *request, size_t bytes, int in_fd) {
     struct ctl_request r;
-    struct asking q = asking_of(c, &r, ctl_msg_create());
+    struct control_request q = request_of(c, &r, ctl_msg_create());
     enum ctl_error error;
     char why[CTL_MSG_WHY_BYTES];
     int err, bad;
@@ -134,10 +134,10 @@ static int answer(struct control *c, const void *request, size_t bytes, int in_f
         bad = -EPROTO;
     }
     if (bad == 0 && in_fd == -EMFILE) {
-        err = asking_refuse(&q, CTL_E_FAILED, SCARCE_TEXT, "try again");
+        err = control_request_refuse(&q, CTL_E_FAILED, FD_RESERVE_TEXT, "try again");
     } else if (bad < 0) {
         log_warn("control", "event=refused why=\"%s\"", why);
-        err = asking_refuse(&q, error, why, "see salusctl(1)");
+        err = control_request_refuse(&q, error, why, "see salusctl(1)");
     } else {
         err = answer_verb(c, &q);
     }

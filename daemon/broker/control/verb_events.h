@@ -5,8 +5,8 @@
 #ifndef DAEMON_BROKER_CONTROL_VERB_EVENTS_H
 #define DAEMON_BROKER_CONTROL_VERB_EVENTS_H
 
-#include "daemon/broker/control/asking.h"
+#include "daemon/broker/control/control_request.h"
 
-int verb_events_record(struct asking *q);
+int verb_events_record(struct control_request *q);
 
 #endif

@@ -71,33 +71,33 @@ static void fill_gpu(const struct gpu *g, struct ctl_gpu *r) {
 }
 
 /* `after` counts the GPUs already listed. */
-int verb_gpu_list(struct asking *q) {
+int verb_gpu_list(struct control_request *q) {
     const struct gpus *all = &q->broker->gpus;
     struct ctl_gpu r;
 
     for (uint64_t i = q->request->args.after; i < all->count; i++) {
         fill_gpu(&all->items[i], &r);
-        if (!ctl_msg_add(q->out, CTL_RECORD_GPU, &r)) return asking_reply(q, i);
+        if (!ctl_msg_add(q->out, CTL_RECORD_GPU, &r)) return control_request_reply(q, i);
     }
-    return asking_reply(q, 0);
+    return control_request_reply(q, 0);
 }
 
-int verb_gpu_show(struct asking *q) {
+int verb_gpu_show(struct control_request *q) {
     const struct gpu *g = gpus_find(&q->broker->gpus, q->request->args.id);
     struct ctl_gpu r;
 
-    if (!g) return asking_not_found(q, "gpu", "GPU");
+    if (!g) return control_request_not_found(q, "gpu", "GPU");
     fill_gpu(g, &r);
-    return asking_record(q, CTL_RECORD_GPU, &r);
+    return control_request_record(q, CTL_RECORD_GPU, &r);
 }
 
-int verb_gpu_retry(struct asking *q) {
+int verb_gpu_retry(struct control_request *q) {
     struct gpu *g;
 
-    if (!asking_admin(q))
-        return asking_refuse(q, CTL_E_NOT_PERMITTED,
-                             "only root and the daemon's user may start the worker",
-                             "see salusctl(1)");
+    if (!control_request_admin(q))
+        return control_request_refuse(q, CTL_E_NOT_PERMITTED,
+                                      "only root and the daemon's user may start the worker",
+                                      "see salusctl(1)");
     g = gpus_find(&q->broker->gpus, q->request->args.id);
     if (g) worker_retry(&g->worker);
     return verb_gpu_show(q);
@@ -123,7 +123,7 @@ static void fill_lane(const struct gpu *g, const struct wire_lane *l, struct ctl
 }
 
 /* Adds all lanes of a GPU. A message has room for all. */
-static void add_lanes(struct asking *q, const struct gpu *g) {
+static void add_lanes(struct control_request *q, const struct gpu *g) {
     struct wire_board board;
     struct ctl_lane lane;
 
@@ -136,25 +136,25 @@ static void add_lanes(struct asking *q, const struct gpu *g) {
 
 /* Lists the lanes of one GPU or of all. For all, each GPU has a message of its own, and `after`
  * counts these. */
-int verb_lane_list(struct asking *q) {
+int verb_lane_list(struct control_request *q) {
     const struct gpus *all = &q->broker->gpus;
     uint64_t after = q->request->args.after;
     int err = 0;
     const struct gpu *g;
 
     if (ctl_msg_given(q->request, CTL_A_gpu)) {
-        g = asking_gpu(q, &err);
+        g = control_request_gpu(q, &err);
         if (!g) return err;
         add_lanes(q, g);
-        return asking_reply(q, 0);
+        return control_request_reply(q, 0);
     }
     if (after < all->count) add_lanes(q, &all->items[after]);
-    return asking_reply(q, after + 1 < all->count ? after + 1 : 0);
+    return control_request_reply(q, after + 1 < all->count ? after + 1 : 0);
 }
 
-int verb_lane_show(struct asking *q) {
+int verb_lane_show(struct control_request *q) {
     int err = 0;
-    const struct gpu *g = asking_gpu(q, &err);
+    const struct gpu *g = control_request_gpu(q, &err);
     struct wire_board board;
     struct ctl_lane lane;
 
@@ -163,7 +163,7 @@ int verb_lane_show(struct asking *q) {
     for (uint32_t i = 0; i < board.lane_count; i++) {
         if (board.lanes[i].lane != q->request->args.id) continue;
         fill_lane(g, &board.lanes[i], &lane);
-        return asking_record(q, CTL_RECORD_LANE, &lane);
+        return control_request_record(q, CTL_RECORD_LANE, &lane);
     }
-    return asking_not_found(q, "lane", "lane");
+    return control_request_not_found(q, "lane", "lane");
 }

@@ -5,12 +5,12 @@
 #ifndef DAEMON_BROKER_CONTROL_VERB_GPU_H
 #define DAEMON_BROKER_CONTROL_VERB_GPU_H
 
-#include "daemon/broker/control/asking.h"
+#include "daemon/broker/control/control_request.h"
 
-int verb_gpu_list(struct asking *q);
-int verb_gpu_show(struct asking *q);
-int verb_gpu_retry(struct asking *q);
-int verb_lane_list(struct asking *q);
-int verb_lane_show(struct asking *q);
+int verb_gpu_list(struct control_request *q);
+int verb_gpu_show(struct control_request *q);
+int verb_gpu_retry(struct control_request *q);
+int verb_lane_list(struct control_request *q);
+int verb_lane_show(struct control_request *q);
 
 #endif

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/disconnect.h"
 #include "daemon/broker/clients/places.h"
 #include "daemon/broker/jobs/overdue.h"
 #include "daemon/broker/jobs/report_job.h"
@@ -16,7 +16,7 @@
 /* ---- showing --------------------------------------------------------------------------------- */
 
 /* Adds the job's record, without what the requester may not read. */
-static bool add_job(struct asking *q, const struct gpu *g, const struct attachment *a) {
+static bool add_job(struct control_request *q, const struct gpu *g, const struct attachment *a) {
     const struct broker *b = q->broker;
     struct ctl_job r;
 
@@ -28,7 +28,7 @@ static bool add_job(struct asking *q, const struct gpu *g, const struct attachme
 
 /* Returns the job that the request names and its GPU, or NULL; never the trial job (life/trial.h).
  */
-static struct attachment *find(const struct asking *q, struct gpu **g) {
+static struct attachment *find(const struct control_request *q, struct gpu **g) {
     return gpus_find_job(&q->broker->gpus, q->request->args.id, g);
 }
 
@@ -42,7 +42,7 @@ static void report_queued(const struct client *c, struct ctl_job *r) {
     snprintf(r->state, sizeof(r->state), "waiting");
 }
 
-static bool add_queued(struct asking *q, const struct client *c) {
+static bool add_queued(struct control_request *q, const struct client *c) {
     struct ctl_job r;
 
     report_queued(c, &r);
@@ -51,13 +51,13 @@ static bool add_queued(struct asking *q, const struct client *c) {
 }
 
 /* Returns the waiting client with this job number; NULL: there is none. */
-static struct client *find_queued(const struct asking *q, uint64_t id) {
+static struct client *find_queued(const struct control_request *q, uint64_t id) {
     struct client *c = id ? places_next(&q->broker->clients, id - 1) : NULL;
 
     return c && c->job_id == id ? c : NULL;
 }
 
-int verb_job_list(struct asking *q) {
+int verb_job_list(struct control_request *q) {
     uint64_t last = q->request->args.after;
     struct attachment *a;
     const struct client *c;
@@ -67,53 +67,53 @@ int verb_job_list(struct asking *q) {
     for (;;) {
         a = gpus_job_after(&q->broker->gpus, last, &g);
         c = places_next(&q->broker->clients, last);
-        if (!a && !c) return asking_reply(q, 0);
+        if (!a && !c) return control_request_reply(q, 0);
         bool is_admitted = a && (!c || a->job_id < c->job_id);
         if (is_admitted)
             added = !attachments_is_used(a) || add_job(q, g, a);
         else
             added = add_queued(q, c);
-        if (!added) return asking_reply(q, last);
+        if (!added) return control_request_reply(q, last);
         last = is_admitted ? a->job_id : c->job_id;
     }
 }
 
-int verb_job_show(struct asking *q) {
+int verb_job_show(struct control_request *q) {
     struct gpu *g;
     const struct attachment *a = find(q, &g);
     const struct client *c = find_queued(q, q->request->args.id);
 
-    if (!a && !c) return asking_not_found(q, "job", "job");
+    if (!a && !c) return control_request_not_found(q, "job", "job");
     if (a)
         add_job(q, g, a);
     else
         add_queued(q, c);
-    return asking_reply(q, 0);
+    return control_request_reply(q, 0);
 }
 
-int verb_history_list(struct asking *q) {
+int verb_history_list(struct control_request *q) {
     uint64_t after = q->request->args.after;
 
-    return asking_reply(q, history_list(q->broker->history, after, q->uid, q->out));
+    return control_request_reply(q, history_list(q->broker->history, after, q->uid, q->out));
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
 /* Returns the job if the requester may change it; else NULL, with the refusal's result in *err. */
-static struct attachment *find_own(struct asking *q, struct gpu **g, int *err) {
+static struct attachment *find_own(struct control_request *q, struct gpu **g, int *err) {
     struct attachment *a = find(q, g);
     uint64_t id = q->request->args.id;
     char why[80];
 
     if (!a || !a->client) {
         snprintf(why, sizeof(why), "salusd has no job %" PRIu64 "%s", id, a ? " any more" : "");
-        *err = asking_refuse(q, CTL_E_NOT_FOUND, why, "see 'salusctl job list'");
+        *err = control_request_refuse(q, CTL_E_NOT_FOUND, why, "see 'salusctl job list'");
         return NULL;
     }
-    if (a->job.uid == q->uid || asking_admin(q)) return a;
+    if (a->job.uid == q->uid || control_request_admin(q)) return a;
     snprintf(why, sizeof(why), "job %" PRIu64 " belongs to another user", id);
-    *err = asking_refuse(q, CTL_E_NOT_PERMITTED, why,
-                         "only root, the daemon's user and the job's user may change it");
+    *err = control_request_refuse(q, CTL_E_NOT_PERMITTED, why,
+                                  "only root, the daemon's user and the job's user may change it");
     return NULL;
 }
 
@@ -125,7 +125,7 @@ static bool out_of_range(char *why, const char *what, int64_t value, int64_t lea
 }
 
 /* The requester may not give the job this priority, target or weight. */
-static bool outranks(const struct asking *q, char *why) {
+static bool outranks(const struct control_request *q, char *why) {
     const struct ctl_args *a = &q->request->args;
     struct user *u = users_find(&q->broker->users, q->uid);
     int64_t priority = ctl_msg_given(q->request, CTL_A_priority) ? a->priority : 0;
@@ -163,7 +163,7 @@ static bool alter(const struct ctl_request *r, struct wire_job *spec, char *why)
 }
 
 /* Tells the worker the changed job, with these flags set and cleared. */
-static int change(struct asking *q, struct gpu *g, struct attachment *a, uint32_t set,
+static int change(struct control_request *q, struct gpu *g, struct attachment *a, uint32_t set,
                   uint32_t clear) {
     struct wire_job spec = a->job.spec;
     char why[JOB_WHY_BYTES], above[USERS_WHY_BYTES];
@@ -171,21 +171,21 @@ static int change(struct asking *q, struct gpu *g, struct attachment *a, uint32_
 
     if (!a->welcomed) {
         snprintf(why, sizeof(why), "job %u is still starting", a->job_id);
-        return asking_refuse(q, CTL_E_FAILED, why, "try again");
+        return control_request_refuse(q, CTL_E_FAILED, why, "try again");
     }
     if (q->request->verb == CTL_V_job_set && q->request->given == 1ull << CTL_A_id)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "the request names nothing to set",
-                             "see salusctl(1)");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST, "the request names nothing to set",
+                                      "see salusctl(1)");
     spec.flags = (spec.flags | set) & ~clear;
     if (!alter(q->request, &spec, why))
-        return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl job show'");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl job show'");
     if (outranks(q, above))
-        return asking_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl user list'");
+        return control_request_refuse(q, CTL_E_NOT_PERMITTED, above, "see 'salusctl user list'");
     err = changes_job(&g->changes, a, &spec, q->requester);
     return err > 0 ? verb_job_show(q) : err < 0 ? err : 1;
 }
 
-int verb_job_set(struct asking *q) {
+int verb_job_set(struct control_request *q) {
     int err;
     struct gpu *g;
     struct attachment *a = find_own(q, &g, &err);
@@ -193,7 +193,7 @@ int verb_job_set(struct asking *q) {
     return a ? change(q, g, a, 0, 0) : err;
 }
 
-int verb_job_pause(struct asking *q) {
+int verb_job_pause(struct control_request *q) {
     int err;
     struct gpu *g;
     struct attachment *a = find_own(q, &g, &err);
@@ -201,7 +201,7 @@ int verb_job_pause(struct asking *q) {
     return a ? change(q, g, a, WIRE_JOB_PAUSED, 0) : err;
 }
 
-int verb_job_resume(struct asking *q) {
+int verb_job_resume(struct control_request *q) {
     int err;
     struct gpu *g;
     struct attachment *a = find_own(q, &g, &err);
@@ -209,22 +209,22 @@ int verb_job_resume(struct asking *q) {
     return a ? change(q, g, a, 0, WIRE_JOB_PAUSED) : err;
 }
 
-static int kill_queued(struct asking *q, struct client *c) {
+static int kill_queued(struct control_request *q, struct client *c) {
     struct ctl_job r;
     char why[80];
 
     snprintf(why, sizeof(why), "job %u belongs to another user", c->job_id);
-    if (c->job.uid != q->uid && !asking_admin(q))
-        return asking_refuse(q, CTL_E_NOT_PERMITTED, why,
-                             "only root, the daemon's user and the job's user may end it");
+    if (c->job.uid != q->uid && !control_request_admin(q))
+        return control_request_refuse(q, CTL_E_NOT_PERMITTED, why,
+                                      "only root, the daemon's user and the job's user may end it");
     report_queued(c, &r);
     snprintf(r.state, sizeof(r.state), "ending");
-    ending_kill(c, q->uid);
-    return asking_record(q, CTL_RECORD_JOB, &r);
+    disconnect_kill(c, q->uid);
+    return control_request_record(q, CTL_RECORD_JOB, &r);
 }
 
 /* Kills a job. The attachment stays until the worker releases it. */
-int verb_job_kill(struct asking *q) {
+int verb_job_kill(struct control_request *q) {
     int err;
     struct gpu *g;
     struct client *c = find_queued(q, q->request->args.id);
@@ -234,9 +234,11 @@ int verb_job_kill(struct asking *q) {
     if (c) return kill_queued(q, c);
     a = find_own(q, &g, &err);
     if (!a) return err;
-    ending_kill(a->client, q->uid);
+    disconnect_kill(a->client, q->uid);
     a = find(q, &g);
-    if (!a) return asking_refuse(q, CTL_E_FAILED, "the GPU worker ended", "see 'salusctl status'");
+    if (!a)
+        return control_request_refuse(q, CTL_E_FAILED, "the GPU worker ended",
+                                      "see 'salusctl status'");
     report_job(a, &r);
-    return asking_record(q, CTL_RECORD_JOB, &r);
+    return control_request_record(q, CTL_RECORD_JOB, &r);
 }

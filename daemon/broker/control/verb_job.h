@@ -5,14 +5,14 @@
 #ifndef DAEMON_BROKER_CONTROL_VERB_JOB_H
 #define DAEMON_BROKER_CONTROL_VERB_JOB_H
 
-#include "daemon/broker/control/asking.h"
+#include "daemon/broker/control/control_request.h"
 
-int verb_job_list(struct asking *q);
-int verb_job_show(struct asking *q);
-int verb_history_list(struct asking *q);
-int verb_job_set(struct asking *q);
-int verb_job_pause(struct asking *q);
-int verb_job_resume(struct asking *q);
-int verb_job_kill(struct asking *q);
+int verb_job_list(struct control_request *q);
+int verb_job_show(struct control_request *q);
+int verb_history_list(struct control_request *q);
+int verb_job_set(struct control_request *q);
+int verb_job_pause(struct control_request *q);
+int verb_job_resume(struct control_request *q);
+int verb_job_kill(struct control_request *q);
 
 #endif

@@ -30,9 +30,9 @@ static const char *chosen_of(const struct policy_config *c, enum policies_grain 
     }
 }
 
-int verb_policy_list(struct asking *q) {
+int verb_policy_list(struct control_request *q) {
     int err = 0;
-    const struct gpu *g = asking_gpu(q, &err);
+    const struct gpu *g = control_request_gpu(q, &err);
     const struct policy_config *policy;
     const struct policies_entry *p;
 
@@ -48,7 +48,7 @@ int verb_policy_list(struct asking *q) {
         r.chosen = strcmp(chosen_of(policy, p->grain), p->name) == 0;
         ctl_msg_add(q->out, CTL_RECORD_POLICY, &r);
     }
-    return asking_reply(q, 0);
+    return control_request_reply(q, 0);
 }
 
 /* Describes whether the device has shares, as the worker reports. */
@@ -57,7 +57,7 @@ static const char *shares_of(const struct wire_board *board) {
     return board->whole ? "no: controllers have only pauses" : "yes";
 }
 
-static int show(struct asking *q, const struct gpu *g, const struct policy_config *policy,
+static int show(struct control_request *q, const struct gpu *g, const struct policy_config *policy,
                 bool now) {
     struct wire_board copy;
     const struct wire_board *board = board_read(g->worker.board, &copy) ? &copy : NULL;
@@ -66,12 +66,12 @@ static int show(struct asking *q, const struct gpu *g, const struct policy_confi
     policy_choice_show(policy, board && now ? board->sm_threshold : 0, &r);
     snprintf(r.shares, sizeof(r.shares), "%s", shares_of(board));
     r.gpu = g->number;
-    return asking_record(q, CTL_RECORD_POLICY_CONFIG, &r);
+    return control_request_record(q, CTL_RECORD_POLICY_CONFIG, &r);
 }
 
-int verb_policy_show(struct asking *q) {
+int verb_policy_show(struct control_request *q) {
     int err = 0;
-    const struct gpu *g = asking_gpu(q, &err);
+    const struct gpu *g = control_request_gpu(q, &err);
 
     if (!g) return err;
     return show(q, g, &g->changes.policy, true);
@@ -81,7 +81,7 @@ int verb_policy_show(struct asking *q) {
 
 /* Tells the workers of GPU `one`, or of all (NULL). The reply waits for the last worker's answer; a
  * worker that is not ready will start with the new policy. Returns 1 or -errno. */
-static int tell(struct asking *q, const struct gpu *one) {
+static int tell(struct control_request *q, const struct gpu *one) {
     struct gpus *all = &q->broker->gpus;
     struct gpu *last = NULL;
     char why[POLICY_CHOICE_WHY_BYTES];
@@ -109,32 +109,32 @@ static bool sets_nothing(const struct ctl_request *r) {
 }
 
 /* A worker concerned can answer. */
-static bool can_answer(const struct asking *q, const struct gpu *one) {
+static bool can_answer(const struct control_request *q, const struct gpu *one) {
     return one ? worker_ready(&one->worker) : gpus_any_ready(&q->broker->gpus);
 }
 
-int verb_policy_set(struct asking *q) {
+int verb_policy_set(struct control_request *q) {
     const struct ctl_request *r = q->request;
     int err = 0;
-    const struct gpu *g = asking_gpu(q, &err);
+    const struct gpu *g = control_request_gpu(q, &err);
     const struct gpu *one = ctl_msg_given(r, CTL_A_gpu) ? g : NULL;
     struct policy_config policy;
     char why[POLICY_CHOICE_WHY_BYTES];
 
     if (!g) return err;
-    if (!asking_admin(q))
-        return asking_refuse(q, CTL_E_NOT_PERMITTED,
-                             "only root and the daemon's user may set the policy",
-                             "see salusctl(1)");
+    if (!control_request_admin(q))
+        return control_request_refuse(q, CTL_E_NOT_PERMITTED,
+                                      "only root and the daemon's user may set the policy",
+                                      "see salusctl(1)");
     if (sets_nothing(r))
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "the request names nothing to set",
-                             "see 'salusctl policy show'");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST, "the request names nothing to set",
+                                      "see 'salusctl policy show'");
     policy = g->changes.policy;
     if (policy_choice_change(&policy, r, why) < 0)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl policy list'");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST, why, "see 'salusctl policy list'");
     if (r->args.dry_run) return show(q, g, &policy, false);
     if (!can_answer(q, one))
-        return asking_refuse(q, CTL_E_FAILED, "the GPU worker is not running",
-                             "see 'salusctl status'");
+        return control_request_refuse(q, CTL_E_FAILED, "the GPU worker is not running",
+                                      "see 'salusctl status'");
     return tell(q, one);
 }

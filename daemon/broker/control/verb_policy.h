@@ -5,10 +5,10 @@
 #ifndef DAEMON_BROKER_CONTROL_VERB_POLICY_H
 #define DAEMON_BROKER_CONTROL_VERB_POLICY_H
 
-#include "daemon/broker/control/asking.h"
+#include "daemon/broker/control/control_request.h"
 
-int verb_policy_list(struct asking *q);
-int verb_policy_show(struct asking *q);
-int verb_policy_set(struct asking *q);
+int verb_policy_list(struct control_request *q);
+int verb_policy_show(struct control_request *q);
+int verb_policy_set(struct control_request *q);
 
 #endif

@@ -25,16 +25,17 @@ static const char nothing_known[] = "the device is not known yet, because no wor
 
 /* Returns the kernel profiles for the kind of GPU that the request names; NULL, with the refusal's
  * result in *err, if there is no such GPU or nothing is known of it. */
-static struct kernel_store *find_store(struct asking *q, int *err) {
-    const struct gpu *g = asking_gpu(q, err);
+static struct kernel_store *find_store(struct control_request *q, int *err) {
+    const struct gpu *g = control_request_gpu(q, err);
 
     if (!g || kernel_link_known(&g->kernels)) return g ? g->kernels.store : NULL;
-    *err = asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    *err = control_request_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
     return NULL;
 }
 
 /* Replies with the numbers of known profiles and hints, and of those moved by the request. */
-static int tell(struct asking *q, const struct kernel_set *set, uint64_t profiles, uint64_t hints) {
+static int tell(struct control_request *q, const struct kernel_set *set, uint64_t profiles,
+                uint64_t hints) {
     struct ctl_known known = {0};
 
     snprintf(known.device, sizeof(known.device), "%s", set->device.name);
@@ -43,24 +44,24 @@ static int tell(struct asking *q, const struct kernel_set *set, uint64_t profile
     known.hints = set->hint_count;
     known.moved_profiles = profiles;
     known.moved_hints = hints;
-    return asking_record(q, CTL_RECORD_KNOWN, &known);
+    return control_request_record(q, CTL_RECORD_KNOWN, &known);
 }
 
 /* The request concerns another user, and the requester may not see all. */
-static bool foreign(const struct asking *q) {
+static bool foreign(const struct control_request *q) {
     return ctl_msg_given(q->request, CTL_A_uid) && q->request->args.uid != q->uid &&
-           !asking_admin(q);
+           !control_request_admin(q);
 }
 
-static int refuse_foreign(struct asking *q) {
-    return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles belong to another user",
-                         "root and the daemon's user may see them");
+static int refuse_foreign(struct control_request *q) {
+    return control_request_refuse(q, CTL_E_NOT_PERMITTED, "these profiles belong to another user",
+                                  "root and the daemon's user may see them");
 }
 
-static int show(struct asking *q) {
+static int show(struct control_request *q) {
     static const struct kernel_set nothing;
     int err = 0;
-    const struct gpu *g = asking_gpu(q, &err);
+    const struct gpu *g = control_request_gpu(q, &err);
     const struct kernel_set *set = g && g->kernels.store ? &g->kernels.store->set : &nothing;
     struct ctl_request r = *q->request;
     char text[CTL_ARG_BYTES + 40];
@@ -68,27 +69,27 @@ static int show(struct asking *q) {
 
     if (!g) return err;
     if (foreign(q)) return refuse_foreign(q);
-    if (!asking_admin(q)) {
+    if (!control_request_admin(q)) {
         r.given |= 1ull << CTL_A_uid;
         r.args.uid = q->uid;
     }
     if (r.verb == CTL_V_profile_show && !kernel_report_any(set, &r)) {
         snprintf(text, sizeof(text), "kernel '%s' has no profile", r.args.name);
-        return asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
+        return control_request_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
     }
     next = kernel_report_list(set, &r, q->out);
-    return asking_reply(q, next);
+    return control_request_reply(q, next);
 }
 
-int verb_profile_list(struct asking *q) {
+int verb_profile_list(struct control_request *q) {
     return show(q);
 }
 
-int verb_profile_show(struct asking *q) {
+int verb_profile_show(struct control_request *q) {
     return show(q);
 }
 
-int verb_profile_hints(struct asking *q) {
+int verb_profile_hints(struct control_request *q) {
     return show(q);
 }
 
@@ -117,30 +118,32 @@ static int read_text(int fd, char **out, size_t *bytes) {
     return 0;
 }
 
-static int refuse_text(struct asking *q, int err, const char *why) {
+static int refuse_text(struct control_request *q, int err, const char *why) {
     switch (err) {
     case -EBADF:
-        return asking_refuse(q, CTL_E_BAD_REQUEST,
-                             "the request lacks a sealed memfd with the profiles' text",
-                             "use 'salusctl profile import'");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST,
+                                      "the request lacks a sealed memfd with the profiles' text",
+                                      "use 'salusctl profile import'");
     case -EFBIG:
-        return asking_refuse(q, CTL_E_BAD_REQUEST,
-                             "the text is longer than 'salusctl profile export' ever writes",
-                             "import it in parts");
-    case -EINVAL: return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see salusctl(1)");
+        return control_request_refuse(
+            q, CTL_E_BAD_REQUEST, "the text is longer than 'salusctl profile export' ever writes",
+            "import it in parts");
+    case -EINVAL: return control_request_refuse(q, CTL_E_BAD_REQUEST, why, "see salusctl(1)");
     case -EXDEV:
-        return asking_refuse(q, CTL_E_FAILED, why,
-                             "use --any-device to import only its classes and SMs, without times");
+        return control_request_refuse(
+            q, CTL_E_FAILED, why,
+            "use --any-device to import only its classes and SMs, without times");
     case -EPERM:
-        return asking_refuse(q, CTL_E_NOT_PERMITTED, why,
-                             "only root and the daemon's user may import profiles of other users");
-    default: return asking_refuse(q, CTL_E_FAILED, err_text(err), "see the log of salusd");
+        return control_request_refuse(
+            q, CTL_E_NOT_PERMITTED, why,
+            "only root and the daemon's user may import profiles of other users");
+    default: return control_request_refuse(q, CTL_E_FAILED, err_text(err), "see the log of salusd");
     }
 }
 
-static int take_over(struct asking *q, struct kernel_store *store, const struct kernel_set *from,
-                     char *why) {
-    bool all = asking_admin(q);
+static int take_over(struct control_request *q, struct kernel_store *store,
+                     const struct kernel_set *from, char *why) {
+    bool all = control_request_admin(q);
 
     if (!all && from->hint_count) {
         snprintf(why, KERNEL_PROFILE_WHY_BYTES, "hints apply to the kernels of all users");
@@ -163,7 +166,7 @@ static void tell_forgotten(struct broker *b, const struct kernel_store *store,
             kernel_link_forgotten(&b->gpus.items[i].kernels, f);
 }
 
-int verb_profile_import(struct asking *q) {
+int verb_profile_import(struct control_request *q) {
     char why[KERNEL_PROFILE_WHY_BYTES] = "", *text = NULL;
     uint64_t profiles, hints;
     struct kernel_set from;
@@ -206,11 +209,11 @@ static int select_user(const struct kernel_set *s, uint64_t uid, struct kernel_s
     return err;
 }
 
-int verb_profile_export(struct asking *q) {
+int verb_profile_export(struct control_request *q) {
     int err = 0;
     const struct kernel_store *store = find_store(q, &err);
     const struct kernel_set *set = store ? &store->set : NULL;
-    bool given = ctl_msg_given(q->request, CTL_A_uid), all = !given && asking_admin(q);
+    bool given = ctl_msg_given(q->request, CTL_A_uid), all = !given && control_request_admin(q);
     uint64_t uid = given ? q->request->args.uid : q->uid, profiles, hints;
     struct kernel_set own;
     int fd = 0;
@@ -223,41 +226,46 @@ int verb_profile_export(struct asking *q) {
     profiles = all ? set->count : own.count;
     hints = all ? set->hint_count : 0;
     kernel_set_finish(&own);
-    if (fd < 0) return asking_refuse(q, CTL_E_FAILED, err_text(fd), "see the log of salusd");
+    if (fd < 0)
+        return control_request_refuse(q, CTL_E_FAILED, err_text(fd), "see the log of salusd");
     q->out_fd = fd;
     return tell(q, set, profiles, hints);
 }
 
 /* ---- forget ---------------------------------------------------------------------------------- */
 
-int verb_profile_forget(struct asking *q) {
+int verb_profile_forget(struct control_request *q) {
     const struct ctl_args *a = &q->request->args;
-    bool given = ctl_msg_given(q->request, CTL_A_uid), permitted = asking_admin(q);
+    bool given = ctl_msg_given(q->request, CTL_A_uid), permitted = control_request_admin(q);
     int err = 0;
-    struct gpu *g = asking_gpu(q, &err);
+    struct gpu *g = control_request_gpu(q, &err);
     struct kernel_store *store = g ? g->kernels.store : NULL;
     uint32_t profiles, hints;
     struct kernel_set_filter f = {.uid = KERNEL_SET_ANYBODY, .name = *a->name ? a->name : NULL};
 
     if (!g) return err;
     if (!f.name == !a->all)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "the request needs either a name or all=1",
-                             "see 'salusctl profile list'");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST,
+                                      "the request needs either a name or all=1",
+                                      "see 'salusctl profile list'");
     if (given && a->uid >= KERNEL_SET_ANYBODY)
-        return asking_refuse(q, CTL_E_BAD_REQUEST, "uid is not a valid user ID", "see salusctl(1)");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST, "uid is not a valid user ID",
+                                      "see salusctl(1)");
     if (!permitted && given && a->uid != q->uid)
-        return asking_refuse(q, CTL_E_NOT_PERMITTED, "these profiles belong to another user",
-                             "only root and their user may delete them");
+        return control_request_refuse(q, CTL_E_NOT_PERMITTED,
+                                      "these profiles belong to another user",
+                                      "only root and their user may delete them");
     if (given || !permitted) f.uid = given ? (uint32_t)a->uid : q->uid;
     f.hints = f.uid == KERNEL_SET_ANYBODY;
-    if (!store) return asking_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
+    if (!store)
+        return control_request_refuse(q, CTL_E_FAILED, nothing_known, "see 'salusctl status'");
     profiles = store->set.count;
     hints = store->set.hint_count;
     if (kernel_store_forget(store, &f) == 0 && f.name) {
         char text[CTL_ARG_BYTES + 40];
 
         snprintf(text, sizeof(text), "kernel '%s' has no profile", f.name);
-        return asking_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
+        return control_request_refuse(q, CTL_E_NOT_FOUND, text, "see 'salusctl profile list'");
     }
     profiles -= store->set.count;
     hints -= store->set.hint_count;

@@ -5,13 +5,13 @@
 #ifndef DAEMON_BROKER_CONTROL_VERB_PROFILE_H
 #define DAEMON_BROKER_CONTROL_VERB_PROFILE_H
 
-#include "daemon/broker/control/asking.h"
+#include "daemon/broker/control/control_request.h"
 
-int verb_profile_list(struct asking *q);
-int verb_profile_show(struct asking *q);
-int verb_profile_hints(struct asking *q);
-int verb_profile_import(struct asking *q);
-int verb_profile_export(struct asking *q);
-int verb_profile_forget(struct asking *q);
+int verb_profile_list(struct control_request *q);
+int verb_profile_show(struct control_request *q);
+int verb_profile_hints(struct control_request *q);
+int verb_profile_import(struct control_request *q);
+int verb_profile_export(struct control_request *q);
+int verb_profile_forget(struct control_request *q);
 
 #endif

@@ -27,7 +27,7 @@ static void count_workers(const struct gpus *all, struct ctl_status *r) {
     }
 }
 
-int verb_status(struct asking *q) {
+int verb_status(struct control_request *q) {
     const struct broker *b = q->broker;
     struct ctl_status r = {.pid = (uint64_t)getpid(),
                            .uptime_ns = fdutil_now_ns() - b->start_ns,
@@ -40,14 +40,14 @@ int verb_status(struct asking *q) {
     snprintf(r.version, sizeof(r.version), "%s", VERSION_TEXT);
     snprintf(r.run_dir, sizeof(r.run_dir), "%s", b->config.run_dir);
     if (bad) gpus_print_trouble(&b->gpus, bad, r.trouble, sizeof(r.trouble));
-    return asking_record(q, CTL_RECORD_STATUS, &r);
+    return control_request_record(q, CTL_RECORD_STATUS, &r);
 }
 
-int verb_version(struct asking *q) {
+int verb_version(struct control_request *q) {
     struct ctl_version r = {.control_protocol = CTL_PROTOCOL};
 
     snprintf(r.version, sizeof(r.version), "%s", VERSION_TEXT);
     snprintf(r.client_protocol, sizeof(r.client_protocol), "%d.%d", WIRE_MAJOR, WIRE_MINOR);
     snprintf(r.spec_hash, sizeof(r.spec_hash), "%016llx", (unsigned long long)CALL_SPEC_HASH);
-    return asking_record(q, CTL_RECORD_VERSION, &r);
+    return control_request_record(q, CTL_RECORD_VERSION, &r);
 }

@@ -5,9 +5,9 @@
 #ifndef DAEMON_BROKER_CONTROL_VERB_STATUS_H
 #define DAEMON_BROKER_CONTROL_VERB_STATUS_H
 
-#include "daemon/broker/control/asking.h"
+#include "daemon/broker/control/control_request.h"
 
-int verb_status(struct asking *q);
-int verb_version(struct asking *q);
+int verb_status(struct control_request *q);
+int verb_version(struct control_request *q);
 
 #endif

@@ -65,7 +65,7 @@ static uint64_t next_known(const struct broker *b, uint64_t least) {
                  lower(limits_next(&b->config, least), history_next_user(b->history, least)));
 }
 
-int verb_user_list(struct asking *q) {
+int verb_user_list(struct control_request *q) {
     const struct broker *b = q->broker;
     uint64_t uid = next_known(b, q->request->args.after);
 
@@ -73,9 +73,9 @@ int verb_user_list(struct asking *q) {
         struct ctl_user r;
 
         report_any(b, (uid_t)uid, &r);
-        if (!ctl_msg_add(q->out, CTL_RECORD_USER, &r)) return asking_reply(q, uid);
+        if (!ctl_msg_add(q->out, CTL_RECORD_USER, &r)) return control_request_reply(q, uid);
     }
-    return asking_reply(q, 0);
+    return control_request_reply(q, 0);
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
@@ -99,23 +99,25 @@ static bool take_limits(struct config *c, const char *section, char *text, char 
 }
 
 /* Sets all limits given, or none. */
-int verb_user_limit(struct asking *q) {
+int verb_user_limit(struct control_request *q) {
     const struct ctl_args *a = &q->request->args;
     struct config changed = q->broker->config;
     char section[40], text[CTL_ARG_BYTES], why[CONFIG_WHY_BYTES];
     struct ctl_user r;
 
-    if (!asking_admin(q))
-        return asking_refuse(q, CTL_E_NOT_PERMITTED,
-                             "only root and the daemon's user may set limits",
-                             "see 'salusctl user list'");
+    if (!control_request_admin(q))
+        return control_request_refuse(q, CTL_E_NOT_PERMITTED,
+                                      "only root and the daemon's user may set limits",
+                                      "see 'salusctl user list'");
     if (!ctl_msg_given(q->request, CTL_A_uid) || a->uid >= UINT32_MAX || !*a->limits)
-        return asking_refuse(q, CTL_E_BAD_REQUEST,
-                             "the request needs a user and at least one limit", "see salusctl(1)");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST,
+                                      "the request needs a user and at least one limit",
+                                      "see salusctl(1)");
     snprintf(section, sizeof(section), "user %u", (unsigned)a->uid);
     snprintf(text, sizeof(text), "%s", a->limits);
     if (!take_limits(&changed, section, text, why, sizeof(why)))
-        return asking_refuse(q, CTL_E_BAD_REQUEST, why, "see section [users] of salus.conf(5)");
+        return control_request_refuse(q, CTL_E_BAD_REQUEST, why,
+                                      "see section [users] of salus.conf(5)");
     memcpy(q->broker->config.rules, changed.rules, sizeof(changed.rules));
     q->broker->config.rule_count = changed.rule_count;
     users_reload(&q->broker->users);
@@ -123,5 +125,5 @@ int verb_user_limit(struct asking *q) {
     log_each("user", LOG_INFO, "event=limited uid=%u by=%u limits=\"%s\"", (unsigned)a->uid,
              (unsigned)q->uid, text);
     report_any(q->broker, (uid_t)a->uid, &r);
-    return asking_record(q, CTL_RECORD_USER, &r);
+    return control_request_record(q, CTL_RECORD_USER, &r);
 }

@@ -5,9 +5,9 @@
 #ifndef DAEMON_BROKER_CONTROL_VERB_USER_H
 #define DAEMON_BROKER_CONTROL_VERB_USER_H
 
-#include "daemon/broker/control/asking.h"
+#include "daemon/broker/control/control_request.h"
 
-int verb_user_list(struct asking *q);
-int verb_user_limit(struct asking *q);
+int verb_user_list(struct control_request *q);
+int verb_user_limit(struct control_request *q);
 
 #endif

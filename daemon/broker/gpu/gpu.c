@@ -14,7 +14,7 @@ void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
     policy_choice_read(&policy, &g->config);
     channel_init(&g->worker.channel);
     g->worker.memory_fd = -1;
-    keeping_init(&g->worker.keeping);
+    held_memory_init(&g->worker.keeping);
     attachments_init(&g->attachments, &g->config, &g->worker.channel);
     changes_init(&g->changes, &policy, &g->attachments, &g->worker);
     kernel_link_init(&g->kernels, stores, &g->worker);

@@ -10,8 +10,8 @@
 
 #include "common/atomics.h"
 #include "common/log.h"
+#include "daemon/broker/jobs/long_operation.h"
 #include "daemon/broker/jobs/report_job.h"
-#include "daemon/broker/jobs/running.h"
 #include "daemon/policy/reason.h"
 
 #define NS_PER_S 1000000000u
@@ -25,8 +25,8 @@ enum why {
 /* ---- reasons of waiting --------------------------------------------------------------------- */
 
 /* Reads the running operation. On the page of an ended worker nothing runs any more. */
-static void view_of(const struct attachment *a, struct running_view *v) {
-    running_view(a->place == ATTACHMENT_WORKER ? a->completion : NULL, v);
+static void view_of(const struct attachment *a, struct long_operation_view *v) {
+    long_operation_view(a->place == ATTACHMENT_WORKER ? a->completion : NULL, v);
 }
 
 /* Prints a time for people: "42 s", "12 min", "3 h". */
@@ -52,14 +52,14 @@ static int relevance(const struct attachment *o, uint64_t lane) {
  * the same lane, has run longest. NULL: none has been on the device for `least_ns`. */
 static const struct attachment *find_culprit(const struct attachments *as,
                                              const struct attachment *a, uint64_t least_ns,
-                                             struct running_view *view) {
+                                             struct long_operation_view *view) {
     uint64_t lane = atom_load_relaxed(&a->completion->stats.lane);
     const struct attachment *found = NULL;
     const struct list *pos;
 
     list_each(pos, &as->list) {
         const struct attachment *o = list_entry(pos, struct attachment, link);
-        struct running_view v;
+        struct long_operation_view v;
         int better;
 
         if (o == a || !o->completion) continue;
@@ -111,7 +111,7 @@ void overdue_explain(const struct attachments *as, const struct attachment *a, u
     uint64_t why = a->completion ? atom_load_relaxed(&a->completion->stats.why) : WHY_NONE;
     uint64_t least = patience(overdue_ns, why);
     const struct attachment *culprit;
-    struct running_view v;
+    struct long_operation_view v;
     char age[24], text[sizeof(r->why)];
 
     if (*a->why || least == UINT64_MAX) return;
@@ -156,7 +156,7 @@ void overdue_look(struct attachments *as, uint64_t overdue_ns) {
 
     list_each(pos, &as->list) {
         struct attachment *a = list_entry(pos, struct attachment, link);
-        struct running_view v;
+        struct long_operation_view v;
 
         view_of(a, &v);
         if (!overdue_due(&a->overdue, v.since_ns, v.age_ns, overdue_ns)) continue;

@@ -14,7 +14,7 @@
 #include "common/text/command_line.h"
 #include "common/utf8.h"
 #include "daemon/broker/config/limits.h"
-#include "daemon/broker/jobs/running.h"
+#include "daemon/broker/jobs/long_operation.h"
 #include "daemon/broker/printable.h"
 #include "daemon/policy/reason.h"
 
@@ -79,9 +79,9 @@ static void fill_slo(const struct wire_slo *s, struct ctl_job *r) {
 }
 
 static void fill_running(const struct attachment *a, struct ctl_job *r) {
-    struct running_view v;
+    struct long_operation_view v;
 
-    running_view(a->completion, &v);
+    long_operation_view(a->completion, &v);
     r->busy_ns = v.busy_ns;
     r->running_ns = v.age_ns;
     if (v.age_ns) snprintf(r->running, sizeof(r->running), "%s", v.what);

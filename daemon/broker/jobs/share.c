@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "common/atomics.h"
-#include "daemon/broker/jobs/running.h"
+#include "daemon/broker/jobs/long_operation.h"
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -59,10 +59,10 @@ void share_look(struct attachments *as, bool by_weight, uint64_t now_ns) {
 
     list_each(pos, &as->list) {
         struct attachment *a = list_entry(pos, struct attachment, link);
-        struct running_view v;
+        struct long_operation_view v;
 
         if (!a->completion) continue;
-        running_view(a->completion, &v);
+        long_operation_view(a->completion, &v);
         share_take(&a->load, now_ns, v.busy_ns);
         permille += a->load.permille;
         if (competes(a)) weights += a->job.spec.weight;

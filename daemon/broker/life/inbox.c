@@ -11,9 +11,9 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/broker/clients/ending.h"
+#include "daemon/broker/clients/disconnect.h"
+#include "daemon/broker/clients/fd_forward.h"
 #include "daemon/broker/clients/handshake.h"
-#include "daemon/broker/clients/lending.h"
 #include "daemon/broker/clients/pinned.h"
 #include "daemon/broker/control/control.h"
 #include "daemon/broker/jobs/overdue.h"
@@ -24,8 +24,8 @@ void inbox_end_job(struct broker *b, struct gpu *g, struct attachment *a) {
 
     if (a->welcomed && attachments_is_used(a)) history_add(b->history, a);
     if (a->welcomed && st)
-        profile_store_learn(&b->profiles, a->job.uid, &a->job.spec, st,
-                            !a->how && atom_load_relaxed(&st->faults) == 0);
+        program_profile_store_learn(&b->profiles, a->job.uid, &a->job.spec, st,
+                                    !a->how && atom_load_relaxed(&st->faults) == 0);
     attachments_remove(&g->attachments, a);
 }
 
@@ -53,12 +53,12 @@ static int on_detached(struct broker *b, struct gpu *g, struct attachment *a) {
 
 static int on_filed(struct attachment *a) {
     if (!a) return ERR_PROTOCOL;
-    return !a->client || lending_done(a->client) ? 0 : ERR_PROTOCOL;
+    return !a->client || fd_forward_done(a->client) ? 0 : ERR_PROTOCOL;
 }
 
 static int on_expelled(struct attachment *a, const struct wire_worker_msg *msg) {
     if (!a || a->job_id == WIRE_TRIAL_JOB) return ERR_PROTOCOL;
-    if (a->client) ending_expelled(a->client, msg);
+    if (a->client) disconnect_expelled(a->client, msg);
     return 0;
 }
 
@@ -104,7 +104,7 @@ void inbox_not_sent(struct gpu *g, uint32_t job_id, int err) {
     struct wire_worker_msg reply = {.kind = WIRE_ATTACHED, .job_id = job_id, .result = err};
     struct attachment *a = attachments_find(&g->attachments, job_id);
 
-    if (a && a->client && lending_lost(a->client, err)) return;
+    if (a && a->client && fd_forward_lost(a->client, err)) return;
     on_attached(a, &reply, (int[]){-1, -1});
 }
 

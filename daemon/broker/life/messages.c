@@ -56,7 +56,7 @@ static void take_memory(struct supervise *v, const struct wire_worker_msg *msg, 
     if (!adopted) {
         recovery_lose_all(&v->recovery, "the new worker could not take over the device's memory");
         fdutil_close(&w->memory_fd);
-        keeping_forget(&w->keeping, v->broker->loop);
+        held_memory_forget(&w->keeping, v->broker->loop);
     }
     if (!fdutil_is_memfd(*fd)) return;
     fdutil_close(&w->memory_fd);
@@ -171,7 +171,7 @@ static int on_any(struct supervise *v, union message *message, int bytes, int fd
     union kernel_wire_message *m = &message->any;
 
     if (bytes == (int)sizeof(message->part) && message->part.kind == WIRE_PART)
-        return keeping_take(&worker_of(v)->keeping, message->part.id, &fds[0]);
+        return held_memory_take(&worker_of(v)->keeping, message->part.id, &fds[0]);
     if (bytes == (int)sizeof(m->msg) && m->msg.kind != WIRE_PROFILES)
         return on_message(v, &m->msg, fds);
     if (!kernel_wire_is_batch(m, (size_t)bytes) || worker_of(v)->state == WORKER_STARTING)

@@ -13,8 +13,8 @@
 #include "common/err.h"
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/broker/clients/ending.h"
-#include "daemon/broker/clients/lending.h"
+#include "daemon/broker/clients/disconnect.h"
+#include "daemon/broker/clients/fd_forward.h"
 #include "daemon/broker/life/inbox.h"
 #include "daemon/broker/printable.h"
 
@@ -62,7 +62,7 @@ static void lose_orphan(struct recovery *r, struct attachment *a, const char *wh
                                 r->gpu->worker.trouble, why);
     }
     inbox_end_job(r->broker, r->gpu, a);
-    if (c) ending_worker_lost(c);
+    if (c) disconnect_worker_lost(c);
 }
 
 /* Errors that are reported to a job as its own; all others are reported as the worker's end. */
@@ -78,7 +78,7 @@ static void lose_asked(struct recovery *r, struct attachment *a, int err, const 
     if (!a->client) return; /* detached meanwhile */
     note_lost(r, a, why);
     attachments_say_how(a, "lost", "the new GPU worker could not continue the job: %.200s", why);
-    ending_not_restored(a->client, shown_error(err));
+    disconnect_not_restored(a->client, shown_error(err));
 }
 
 /* ---- for the log ----------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static void end_with_worker(struct recovery *r, struct attachment *a, const char
     if (c) attachments_say_how(a, "lost", "the GPU worker ended: %.200s", r->gpu->worker.trouble);
     if (c && a->welcomed) note_lost(r, a, "none of its state survived");
     inbox_end_job(r->broker, r->gpu, a);
-    if (c) ending_worker_lost(c);
+    if (c) disconnect_worker_lost(c);
 }
 
 /* Returns the first job that was not examined yet; examined ones are orphans. */
@@ -212,7 +212,7 @@ void recovery_worker_gone(struct recovery *r, bool had_jobs) {
             end_with_worker(r, a, why);
         } else {
             a->place = ATTACHMENT_ORPHAN;
-            lending_hold(a->client);
+            fd_forward_hold(a->client);
         }
     }
     r->waiting = gpu_jobs(r->gpu);
@@ -224,7 +224,7 @@ void recovery_worker_gone(struct recovery *r, bool had_jobs) {
 void recovery_free_memory(struct recovery *r) {
     if (recovery_waits(r)) return;
     fdutil_close(&r->gpu->worker.memory_fd);
-    keeping_clear(&r->gpu->worker.keeping, r->broker->loop);
+    held_memory_clear(&r->gpu->worker.keeping, r->broker->loop);
 }
 
 bool recovery_waits(const struct recovery *r) {
@@ -318,7 +318,7 @@ static void take_over(struct recovery *r, struct attachment *a) {
     a->taken_ns = fdutil_now_ns();
     a->resuming = true;
     r->resuming++;
-    if (a->client) lending_resume(a->client); /* otherwise detached meanwhile */
+    if (a->client) fd_forward_resume(a->client); /* otherwise detached meanwhile */
 }
 
 void recovery_resumed(struct recovery *r, struct attachment *a) {

@@ -237,13 +237,13 @@ static int launch(struct supervise *v, int fd) {
     struct spawn_launch l = {v->gpu->number, fd, w->memory_fd, -1};
     int err;
 
-    if (w->keeping.count) l.kept_fd = keeping_list(&w->keeping);
+    if (w->keeping.count) l.kept_fd = held_memory_list(&w->keeping);
     if (l.kept_fd < -1) {
         close(fd);
         return l.kept_fd;
     }
     v->given_memory = l.memory_fd >= 0 || l.kept_fd >= 0;
-    keeping_begin(&w->keeping);
+    held_memory_begin(&w->keeping);
     err = v->hooks.launch ? v->hooks.launch(v->hooks.arg, &l) : launch_process(v, &l);
     fdutil_close(&l.kept_fd);
     return err;
@@ -345,7 +345,7 @@ void supervise_stop(struct supervise *v) {
     recovery_worker_gone(&v->recovery, false);
     recovery_lose_all(&v->recovery, "salusd is stopping");
     fdutil_close(&w->memory_fd);
-    keeping_finish(&w->keeping);
+    held_memory_finish(&w->keeping);
     if (v->process_open)
         uv_timer_start(&v->timer, on_stop_timeout, STOP_TIMEOUT_MS, 0);
     else

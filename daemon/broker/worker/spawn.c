@@ -116,7 +116,7 @@ static int count_stdio(const struct spawn *what) {
     int fd, count = STDIO_FIRST;
 
     if (what->launch.kept_fd < 0) return count;
-    for (uint32_t id = 0; (fd = keeping_next(what->keeping, &id)) >= 0; id++)
+    for (uint32_t id = 0; (fd = held_memory_next(what->keeping, &id)) >= 0; id++)
         if (fd >= count) count = fd + 1;
     return count;
 }
@@ -132,7 +132,7 @@ static uv_stdio_container_t *make_stdio(const struct spawn *what, int count) {
     stdio[4] = pass(what->launch.memory_fd);
     stdio[5] = pass(what->launch.kept_fd);
     if (what->launch.kept_fd < 0) return stdio;
-    for (uint32_t id = 0; (fd = keeping_next(what->keeping, &id)) >= 0; id++)
+    for (uint32_t id = 0; (fd = held_memory_next(what->keeping, &id)) >= 0; id++)
         stdio[fd] = pass(fd);
     return stdio;
 }

@@ -8,7 +8,7 @@
 #include <uv.h>
 
 #include "daemon/broker/config/config.h"
-#include "daemon/broker/worker/keeping.h"
+#include "daemon/broker/worker/held_memory.h"
 #include "proto/wire/wire.h"
 
 /* Descriptors for one worker. All but `fd` stay the caller's; -1: none. */
@@ -22,9 +22,9 @@ struct spawn_launch {
 struct spawn {
     const struct config *config; /* the GPU's configuration */
     const struct policy_config *policy;
-    uint64_t device_memory_bytes;  /* size if the configuration has none; 0: the device's own */
-    const struct keeping *keeping; /* the parts in the list */
-    struct spawn_launch launch;    /* here `fd` stays the caller's, too */
+    uint64_t device_memory_bytes;      /* size if the configuration has none; 0: the device's own */
+    const struct held_memory *keeping; /* the parts in the list */
+    struct spawn_launch launch;        /* here `fd` stays the caller's, too */
     uv_exit_cb on_exit;
 };
 

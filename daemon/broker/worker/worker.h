@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "daemon/broker/worker/channel.h"
-#include "daemon/broker/worker/keeping.h"
+#include "daemon/broker/worker/held_memory.h"
 
 enum worker_state {
     WORKER_DOWN,      /* the next one is started after a while */
@@ -29,7 +29,7 @@ struct worker {
     struct wire_device device;      /* device of the latest worker that opened one */
     const struct wire_board *board; /* board of this worker, or NULL: board.h */
     int memory_fd;                  /* device memory that outlives the worker; -1: it does not */
-    struct keeping keeping;         /* parts of that memory that are not in memory_fd */
+    struct held_memory keeping;     /* parts of that memory that are not in memory_fd */
     uint64_t restarts;
     uint64_t recovered; /* times that a job continued on the next worker */
     uint64_t lost;      /* times that a job ended with its worker */

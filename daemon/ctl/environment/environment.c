@@ -13,14 +13,14 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/environment/frameworks.h"
+#include "daemon/ctl/environment/last_notice.h"
 #include "daemon/ctl/environment/preload.h"
-#include "daemon/ctl/environment/said.h"
 #include "daemon/ctl/files/installation.h"
 #include "proto/wire/job.h"
 #include "proto/wire/wire.h"
 
 #define LIBRARY "libcuda.so.1"
-#define SAID_BYTES 1024
+#define NOTICE_BYTES 1024
 
 /* Inserts `first` before the variable's value. */
 static void prepend(const char *variable, const char *first) {
@@ -141,13 +141,13 @@ bool environment_on_software_gpu(const struct cli *c) {
 
 /* Prints "CUPY_ACCELERATORS, TRITON_PTXAS_PATH" once instead of at every run. */
 static void say(struct cli *c, const struct frameworks_setting *settings, int count) {
-    char line[SAID_BYTES];
+    char line[NOTICE_BYTES];
     size_t n = 0;
 
     for (int i = 0; i < count && n < sizeof(line); i++)
         n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%s", i ? ", " : "",
                               settings[i].variable);
-    if (!said_is_new(line)) return;
+    if (!last_notice_is_new(line)) return;
     fprintf(c->err,
             "salusctl: run sets %s, which frameworks need on the software GPU; see salusctl(1), or "
             "use --no-frameworks to set none. This message appears once.\n",

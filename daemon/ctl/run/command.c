@@ -19,11 +19,11 @@
 #include "daemon/ctl/cli/query.h"
 #include "daemon/ctl/cli/user_name.h"
 #include "daemon/ctl/run/await.h"
+#include "daemon/ctl/run/exit_report.h"
 #include "daemon/ctl/run/inherited.h"
 #include "daemon/ctl/run/private.h"
 #include "daemon/ctl/run/refusal_note.h"
 #include "daemon/ctl/run/relay.h"
-#include "daemon/ctl/run/tell_exit.h"
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
@@ -72,7 +72,7 @@ static int wait_for(struct await *a, const struct command *o, struct relay *r) {
     a->talk = o->verbose || (!o->environment.quiet && isatty(STDERR_FILENO));
     err = await_end(a, r, &status);
     if (err < 0) return cli_fail(c, CLI_FAILED, "cannot wait for the command: %s", strerror(-err));
-    tell_exit(c, o->environment.run, status);
+    exit_report(c, o->environment.run, status);
     return status_of(a, status);
 }
 

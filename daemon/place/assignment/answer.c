@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "daemon/place/assignment/cost.h"
-#include "daemon/place/state/place_room.h"
+#include "daemon/place/state/place_growth.h"
 
 void answer_finish(struct state_answer *a) {
     free(a->actions);
@@ -18,9 +18,9 @@ void answer_finish(struct state_answer *a) {
 int answer_reserve(struct state_answer *a, uint64_t actions, uint64_t where, uint64_t wrong) {
     int err = 0;
     a->actions =
-        place_room_for(a->actions, &a->actions_capacity, actions, sizeof(*a->actions), &err);
-    a->where = place_room_for(a->where, &a->where_capacity, where, sizeof(*a->where), &err);
-    a->wrong = place_room_for(a->wrong, &a->wrong_capacity, wrong, sizeof(*a->wrong), &err);
+        place_growth_for(a->actions, &a->actions_capacity, actions, sizeof(*a->actions), &err);
+    a->where = place_growth_for(a->where, &a->where_capacity, where, sizeof(*a->where), &err);
+    a->wrong = place_growth_for(a->wrong, &a->wrong_capacity, wrong, sizeof(*a->wrong), &err);
     return err;
 }
 

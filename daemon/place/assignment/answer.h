@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The answer of a step. All memory for it is reserved before the step begins (place_room.h).
+ * The answer of a step. All memory for it is reserved before the step begins (place_growth.h).
  *
  * Owner: struct place. Thread: its owner's.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Horus-f: Algorithm 1 with three queues. The paper "also allows reservation for starving jobs"
- * without details; keep.h implements it.
+ * without details; node_reservation.h implements it.
  */
 #include "daemon/place/assignment/cost.h"
 #include "daemon/place/policy/place_policies.h"

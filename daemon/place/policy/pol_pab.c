@@ -12,7 +12,7 @@
  */
 #include "daemon/place/assignment/answer.h"
 #include "daemon/place/assignment/cost.h"
-#include "daemon/place/assignment/running.h"
+#include "daemon/place/assignment/placement.h"
 #include "daemon/place/policy/place_policies.h"
 #include "daemon/place/state/place_policy.h"
 
@@ -35,7 +35,7 @@ static bool is_warm(const struct place *p, const struct job *it) {
 
 static void put_back(struct place *p, uint32_t newcomer, uint32_t slowed) {
     answer_stop(p, newcomer, "it slowed another job down");
-    running_leave(p, newcomer);
+    placement_leave(p, newcomer);
     jobs_wait_last(&p->jobs, newcomer, p->now_ns);
     p->jobs.at[newcomer].shunned = (struct jobs_other){slowed, p->jobs.at[slowed].start};
 }

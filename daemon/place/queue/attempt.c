@@ -7,8 +7,8 @@
 
 #include "daemon/place/assignment/answer.h"
 #include "daemon/place/assignment/freed.h"
-#include "daemon/place/assignment/keep.h"
-#include "daemon/place/assignment/running.h"
+#include "daemon/place/assignment/node_reservation.h"
+#include "daemon/place/assignment/placement.h"
 #include "daemon/place/search/search.h"
 
 static void swap(struct demand *a, struct demand *b) {
@@ -47,11 +47,11 @@ static void remember(struct place *p, uint32_t job) {
 }
 
 static bool refuse(struct place *p, uint32_t job) {
-    const char *why = makes_fault(&p->makes, &p->jobs.at[job].demand);
+    const char *why = node_models_fault(&p->makes, &p->jobs.at[job].demand);
     if (!why) return false;
     answer_refuse(p, job, why);
     jobs_refuse(&p->jobs, job);
-    keep_forget(p, job);
+    node_reservation_forget(p, job);
     return true;
 }
 
@@ -65,7 +65,7 @@ bool attempt_run(struct place *p, uint32_t job) {
         return true;
     }
     answer_start(p, job);
-    running_start(p, job, p->search.found);
-    keep_forget(p, job);
+    placement_start(p, job, p->search.found);
+    node_reservation_forget(p, job);
     return false;
 }

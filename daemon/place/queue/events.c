@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "daemon/place/assignment/keep.h"
-#include "daemon/place/assignment/running.h"
+#include "daemon/place/assignment/node_reservation.h"
+#include "daemon/place/assignment/placement.h"
 #include "daemon/place/state/curve.h"
 #include "daemon/place/state/place_policy.h"
 
@@ -22,7 +22,7 @@ static const char *take_node(struct place *p, const struct place_event *e) {
     const char *why = nodes_fault(e->node, p->config.curve_count);
     if (why) return why;
     if (nodes_find(&p->nodes, e->node->id) != NODES_NONE) return "the node exists already";
-    running_add_node(p, e->node);
+    placement_add_node(p, e->node);
     return NULL;
 }
 
@@ -31,7 +31,7 @@ static void drive_out(struct place *p, const struct node *n) {
     for (uint32_t i = n->gpu_first; i < n->gpu_first + n->gpu_count; i++)
         while (p->gpus.at[i].first_seat != GPUS_NONE) {
             uint32_t job = p->gpus.seats[p->gpus.at[i].first_seat].job;
-            running_leave(p, job);
+            placement_leave(p, job);
             jobs_wait_first(&p->jobs, job);
         }
 }
@@ -40,12 +40,12 @@ static const char *take_of_node(struct place *p, const struct place_event *e) {
     uint32_t node = nodes_find(&p->nodes, e->id);
     if (node == NODES_NONE) return no_node;
     const struct node *n = &p->nodes.at[node];
-    if (n->kept && e->kind != PLACE_NODE_OPEN) keep_release(p);
+    if (n->kept && e->kind != PLACE_NODE_OPEN) node_reservation_release(p);
     if (e->kind == PLACE_NODE_GONE) {
         drive_out(p, n);
-        running_remove_node(p, node);
+        placement_remove_node(p, node);
     } else {
-        running_shut(p, node, e->kind == PLACE_NODE_SHUT);
+        placement_shut(p, node, e->kind == PLACE_NODE_SHUT);
     }
     return NULL;
 }
@@ -97,22 +97,22 @@ static const char *take_runs(struct place *p, const struct place_event *e) {
     why = find_gpus(p, e);
     for (uint32_t i = 0; i < p->search.touched_count; i++)
         p->nodes.at[p->search.touched[i]].met = 0;
-    if (!why) running_start(p, add_job(p, e->job), p->search.found);
+    if (!why) placement_start(p, add_job(p, e->job), p->search.found);
     return why;
 }
 
 /* ---- known jobs ------------------------------------------------------------------------------ */
 
 static const char *take_gone(struct place *p, uint32_t job) {
-    if (p->jobs.at[job].state == JOBS_RUNNING) running_leave(p, job);
-    keep_forget(p, job);
+    if (p->jobs.at[job].state == JOBS_RUNNING) placement_leave(p, job);
+    node_reservation_forget(p, job);
     jobs_remove(&p->jobs, job);
     return NULL;
 }
 
 static const char *take_failed(struct place *p, uint32_t job) {
     if (p->jobs.at[job].state != JOBS_RUNNING) return not_running;
-    running_leave(p, job);
+    placement_leave(p, job);
     jobs_wait(&p->jobs, job);
     return NULL;
 }
@@ -122,10 +122,10 @@ static const char *take_failed(struct place *p, uint32_t job) {
  * any GPU has, its new demand is limited to that, because it may well run alone. */
 static const char *take_memory(struct place *p, uint32_t job) {
     if (p->jobs.at[job].state != JOBS_RUNNING) return not_running;
-    uint64_t had = running_room_bytes(p, job);
-    running_leave(p, job);
+    uint64_t had = placement_room_bytes(p, job);
+    placement_leave(p, job);
     struct demand *d = &p->jobs.at[job].demand;
-    uint64_t most = makes_most(&p->makes, d);
+    uint64_t most = node_models_most(&p->makes, d);
     demand_grow(d, p->config.more, had);
     if (had < most) demand_limit(d, most);
     jobs_wait(&p->jobs, job);
@@ -134,10 +134,10 @@ static const char *take_memory(struct place *p, uint32_t job) {
 
 static void set_demand(struct place *p, uint32_t job, const struct demand *d) {
     if (p->jobs.at[job].state == JOBS_RUNNING) {
-        running_change(p, job, d);
+        placement_change(p, job, d);
         return;
     }
-    keep_forget(p, job);
+    node_reservation_forget(p, job);
     p->jobs.at[job].demand = *d;
     jobs_set_tried(&p->jobs, job, 0);
 }

@@ -6,7 +6,7 @@
 #include "daemon/place/queue/pass.h"
 
 #include "daemon/place/assignment/freed.h"
-#include "daemon/place/assignment/keep.h"
+#include "daemon/place/assignment/node_reservation.h"
 #include "daemon/place/queue/attempt.h"
 #include "daemon/place/queue/rounds.h"
 #include "daemon/place/state/place_policy.h"
@@ -52,7 +52,7 @@ static void pass(struct place *p) {
     case POLICY_ROUNDS: in_rounds(p); break;
     }
     p->passed = changes;
-    keep_judge(p);
+    node_reservation_judge(p);
 }
 
 /* Repeats the pass when reservations were cancelled, so that jobs tried before that can use the

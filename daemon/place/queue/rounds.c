@@ -9,7 +9,7 @@
 
 #include "daemon/place/queue/attempt.h"
 #include "daemon/place/queue/queues.h"
-#include "daemon/place/state/place_room.h"
+#include "daemon/place/state/place_growth.h"
 
 #define SECOND_NS 1e9
 
@@ -29,11 +29,11 @@ void rounds_finish(struct state_rounds *r) {
 
 int rounds_reserve(struct state_rounds *r, uint64_t jobs) {
     int err = 0;
-    r->jobs = place_room_for(r->jobs, &r->jobs_capacity, jobs, sizeof(*r->jobs), &err);
-    r->sorted = place_room_for(r->sorted, &r->sorted_capacity, jobs, sizeof(*r->sorted), &err);
-    r->points = place_room_for(r->points, &r->points_capacity, jobs, sizeof(*r->points), &err);
+    r->jobs = place_growth_for(r->jobs, &r->jobs_capacity, jobs, sizeof(*r->jobs), &err);
+    r->sorted = place_growth_for(r->sorted, &r->sorted_capacity, jobs, sizeof(*r->sorted), &err);
+    r->points = place_growth_for(r->points, &r->points_capacity, jobs, sizeof(*r->points), &err);
     r->clusters =
-        place_room_for(r->clusters, &r->clusters_capacity, jobs, sizeof(*r->clusters), &err);
+        place_growth_for(r->clusters, &r->clusters_capacity, jobs, sizeof(*r->clusters), &err);
     return err;
 }
 

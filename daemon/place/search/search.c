@@ -11,7 +11,7 @@
 #include "daemon/place/search/search_heap.h"
 #include "daemon/place/search/search_host.h"
 #include "daemon/place/search/search_task.h"
-#include "daemon/place/state/place_room.h"
+#include "daemon/place/state/place_growth.h"
 
 void search_finish(struct state_search *s) {
     free(s->heap.items);
@@ -24,10 +24,11 @@ void search_finish(struct state_search *s) {
 int search_reserve(struct state_search *s, uint64_t gpus, uint64_t nodes) {
     int err = 0;
     s->heap.items =
-        place_room_for(s->heap.items, &s->items_capacity, 2 * gpus, sizeof(*s->heap.items), &err);
-    s->keys = place_room_for(s->keys, &s->keys_capacity, 2 * gpus, sizeof(*s->keys), &err);
-    s->found = place_room_for(s->found, &s->found_capacity, gpus, sizeof(*s->found), &err);
-    s->touched = place_room_for(s->touched, &s->touched_capacity, nodes, sizeof(*s->touched), &err);
+        place_growth_for(s->heap.items, &s->items_capacity, 2 * gpus, sizeof(*s->heap.items), &err);
+    s->keys = place_growth_for(s->keys, &s->keys_capacity, 2 * gpus, sizeof(*s->keys), &err);
+    s->found = place_growth_for(s->found, &s->found_capacity, gpus, sizeof(*s->found), &err);
+    s->touched =
+        place_growth_for(s->touched, &s->touched_capacity, nodes, sizeof(*s->touched), &err);
     return err;
 }
 

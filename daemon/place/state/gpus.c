@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "daemon/place/state/place_room.h"
+#include "daemon/place/state/place_growth.h"
 
 void place_gpus_init(struct gpus *g) {
     *g = (struct gpus){.free_seat = GPUS_NONE};
@@ -22,8 +22,8 @@ void place_gpus_finish(struct gpus *g) {
 
 int gpus_reserve(struct gpus *g, uint64_t more, uint64_t seats) {
     int err = 0;
-    g->at = place_room_for(g->at, &g->capacity, g->used + more, sizeof(*g->at), &err);
-    g->seats = place_room_for(g->seats, &g->seats_capacity, seats, sizeof(*g->seats), &err);
+    g->at = place_growth_for(g->at, &g->capacity, g->used + more, sizeof(*g->at), &err);
+    g->seats = place_growth_for(g->seats, &g->seats_capacity, seats, sizeof(*g->seats), &err);
     return err;
 }
 

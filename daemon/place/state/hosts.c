@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/slotmap.h"
-#include "daemon/place/state/place_room.h"
+#include "daemon/place/state/place_growth.h"
 
 #define SEED 0x8ebc6af09c88c6e3ull
 
@@ -23,8 +23,8 @@ void hosts_finish(struct hosts *h) {
 
 int hosts_reserve(struct hosts *h, uint64_t nodes, uint64_t kinds) {
     int err = 0;
-    h->at = place_room_for(h->at, &h->capacity, nodes, sizeof(*h->at), &err);
-    h->roots = place_room_for(h->roots, &h->roots_capacity, kinds, sizeof(*h->roots), &err);
+    h->at = place_growth_for(h->at, &h->capacity, nodes, sizeof(*h->at), &err);
+    h->roots = place_growth_for(h->roots, &h->roots_capacity, kinds, sizeof(*h->roots), &err);
     return err;
 }
 

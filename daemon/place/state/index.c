@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/slotmap.h"
-#include "daemon/place/state/place_room.h"
+#include "daemon/place/state/place_growth.h"
 
 #define SEED 0x9e3779b97f4a7c15ull
 
@@ -19,7 +19,7 @@ void index_finish(struct index *x) {
 
 int index_reserve(struct index *x, uint64_t more) {
     int err = 0;
-    x->kinds = place_room_for(x->kinds, &x->capacity, x->count + more, sizeof(*x->kinds), &err);
+    x->kinds = place_growth_for(x->kinds, &x->capacity, x->count + more, sizeof(*x->kinds), &err);
     return err;
 }
 

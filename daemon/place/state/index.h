@@ -7,7 +7,7 @@
  * branches. Trees are treaps whose ranks derive from the order of arrival, so that names have no
  * influence.
  *
- * Each tree exists twice: for open GPUs, and for GPUs reserved for one job (keep.h).
+ * Each tree exists twice: for open GPUs, and for GPUs reserved for one job (node_reservation.h).
  *
  * Owner: struct place. Thread: its owner's.
  */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "daemon/place/state/place_room.h"
+#include "daemon/place/state/place_growth.h"
 
 /* A fixed seed suffices: ids are the caller's own, so nobody attacks the hash table. */
 #define SEED 0xa0761d6478bd642full
@@ -27,7 +27,7 @@ void jobs_finish(struct jobs *j) {
 int jobs_reserve(struct jobs *j, uint64_t more) {
     int err = 0;
     if (!more) return 0;
-    j->at = place_room_for(j->at, &j->capacity, j->used + more, sizeof(*j->at), &err);
+    j->at = place_growth_for(j->at, &j->capacity, j->used + more, sizeof(*j->at), &err);
     return err ? err : slotmap_reserve(&j->ids, j->capacity);
 }
 

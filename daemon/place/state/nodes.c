@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "daemon/place/state/place_room.h"
+#include "daemon/place/state/place_growth.h"
 
 /* A fixed seed suffices: ids are the caller's own, so nobody attacks the hash table. */
 #define SEED 0xd6e8feb86659fd93ull
@@ -28,7 +28,7 @@ void nodes_finish(struct nodes *n) {
 int nodes_reserve(struct nodes *n, uint64_t more) {
     int err = 0;
     if (!more) return 0;
-    n->at = place_room_for(n->at, &n->capacity, n->used + more, sizeof(*n->at), &err);
+    n->at = place_growth_for(n->at, &n->capacity, n->used + more, sizeof(*n->at), &err);
     return err ? err : slotmap_reserve(&n->ids, n->capacity);
 }
 

@@ -28,7 +28,7 @@ struct place_policy {
     bool one_shelf;  /* utilisation does not matter: the index has one shelf (index.h) */
     bool fills; /* fuller GPUs cost less: tasks of several GPUs use an index of nodes (hosts.h) */
     bool separates;   /* nodes are for services or for trainings */
-    bool fair;        /* jobs that are skipped too often get reserved nodes (keep.h) */
+    bool fair;        /* jobs that are skipped too often get reserved nodes (node_reservation.h) */
     double util_most; /* default of the configuration; 0: no limit */
 
     /* True if no job can be added to this GPU. NULL: only if one of its jobs shares with no

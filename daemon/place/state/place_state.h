@@ -16,7 +16,7 @@
 #include "daemon/place/state/index.h"
 #include "daemon/place/state/jobs.h"
 #include "daemon/place/state/kmeans.h"
-#include "daemon/place/state/makes.h"
+#include "daemon/place/state/node_models.h"
 #include "daemon/place/state/nodes.h"
 #include "daemon/place/state/place_types.h"
 
@@ -91,7 +91,7 @@ struct place {
 
     struct nodes nodes;
     struct gpus gpus;
-    struct makes makes;
+    struct node_models makes;
     struct index index;
     struct hosts hosts;
     struct jobs jobs;
@@ -106,8 +106,8 @@ struct place {
     uint32_t failure_count;
     uint64_t failures_of; /* the value of `changes` for which `failures` holds */
 
-    uint32_t kept_for; /* the job with reserved nodes (keep.h); JOBS_NONE: none */
-    size_t judged;     /* number of this step's actions that keep.c has examined */
+    uint32_t kept_for; /* the job with reserved nodes (node_reservation.h); JOBS_NONE: none */
+    size_t judged;     /* number of this step's actions that node_reservation.c has examined */
 
     struct state_search search;
     struct state_rounds rounds;

@@ -30,7 +30,7 @@ struct exchange *exchange_create(struct front *f) {
 void exchange_destroy(struct exchange *x) {
     if (!x) return;
     session_finish(&x->session);
-    again_finish(&x->before);
+    previous_request_finish(&x->before);
     buf_finish(&x->answer);
     free(x);
 }
@@ -72,7 +72,7 @@ static void drop_request(struct exchange *x) {
     if (x->why.status)
         request_finish(&x->request);
     else
-        again_keep(&x->before, &x->request, &body);
+        previous_request_keep(&x->before, &x->request, &body);
 }
 
 void exchange_drop(struct exchange *x) {

@@ -12,7 +12,7 @@
 #include "daemon/serve/http/message/route.h"
 #include "daemon/serve/http/message/session.h"
 #include "daemon/serve/http/tcp.h"
-#include "daemon/serve/infer/again.h"
+#include "daemon/serve/infer/previous_request.h"
 
 struct front;
 
@@ -46,7 +46,7 @@ struct exchange {
     size_t json_bytes; /* length of the JSON from its header; REQUEST_NO_HEADER */
     char application[REQUEST_MAX_APPLICATION_BYTES + 1]; /* from its header; "": not given */
     struct request request;
-    struct again before; /* the connection's previous request */
+    struct previous_request before; /* the connection's previous request */
     struct front_reply reply;
 
     struct response response;

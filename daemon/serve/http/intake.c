@@ -167,7 +167,7 @@ static void take_request(struct exchange *x, const struct model *m, const char *
     struct request_body body = exchange_body(x);
     struct request *r = &x->request;
 
-    if (!again_take(&x->before, &body, m, version, r) &&
+    if (!previous_request_take(&x->before, &body, m, version, r) &&
         (request_parse(r, &body, &x->why) || request_bind(r, m, version, &x->why)))
         return;
     if (!r->application && *x->application) /* the request's own parameter has precedence */

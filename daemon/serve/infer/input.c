@@ -10,7 +10,7 @@
 
 #include "daemon/serve/infer/values.h"
 
-_Static_assert(CUT_MAX_INPUTS <= 100, "two digits");
+_Static_assert(SPLIT_MAX_INPUTS <= 100, "two digits");
 
 static int take_type(struct tensor *t, const cJSON *item, const char *owner, struct refusal *why) {
     const char *text;
@@ -60,7 +60,7 @@ static int take_binary(struct tensor *t, uint64_t bytes, const char *owner, stru
     return 0;
 }
 
-static int take_json(struct tensor *t, const struct cut_span *data, struct buf *own,
+static int take_json(struct tensor *t, const struct split_span *data, struct buf *own,
                      struct refusal *why) {
     int err = values_read(t, data->text, data->bytes, own, why);
 
@@ -70,7 +70,7 @@ static int take_json(struct tensor *t, const struct cut_span *data, struct buf *
 }
 
 static int take_data(struct tensor *t, const cJSON *item, const char *owner,
-                     const struct cut_span *data, struct input_rest *rest, struct buf *own,
+                     const struct split_span *data, struct input_rest *rest, struct buf *own,
                      struct refusal *why) {
     const cJSON *parameters, *size;
     uint64_t bytes;
@@ -108,7 +108,7 @@ static void number_owner(char *owner, uint32_t index) {
     memcpy(owner + 6, index < 10 ? digits + 1 : digits, index < 10 ? 2 : 3);
 }
 
-int input_parse(struct tensor *t, const cJSON *item, uint32_t index, const struct cut_span *data,
+int input_parse(struct tensor *t, const cJSON *item, uint32_t index, const struct split_span *data,
                 struct input_rest *rest, struct buf *own, struct refusal *why) {
     char owner[FIELD_OWNER_BYTES];
     int err;

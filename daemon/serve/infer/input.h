@@ -5,8 +5,8 @@
 #ifndef DAEMON_SERVE_INFER_INPUT_H
 #define DAEMON_SERVE_INFER_INPUT_H
 
-#include "daemon/serve/infer/cut.h"
 #include "daemon/serve/infer/field.h"
+#include "daemon/serve/infer/request_split.h"
 #include "daemon/serve/infer/tensor.h"
 
 /* The bytes after the JSON of a body; inputs take theirs in order. */
@@ -17,7 +17,7 @@ struct input_rest {
 
 /* `data` is the array that was cut from the JSON; `own` receives its bytes. Returns 0, or -EINVAL
  * or -ENOMEM with the error in `why`. */
-int input_parse(struct tensor *t, const cJSON *item, uint32_t index, const struct cut_span *data,
+int input_parse(struct tensor *t, const cJSON *item, uint32_t index, const struct split_span *data,
                 struct input_rest *rest, struct buf *own, struct refusal *why);
 
 #endif

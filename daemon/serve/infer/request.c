@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * cJSON parses the body without the inputs' data. cJSON stores numbers as doubles and recurses.
- * That is safe, because cut.h limits the depth and the remaining numbers are sizes and times.
+ * That is safe, because request_split.h limits the depth and the remaining numbers are sizes and
+ * times.
  */
 #include "daemon/serve/infer/request.h"
 
@@ -125,8 +126,8 @@ static int take_inputs(struct request *r, const struct cut *cut, struct input_re
 
     if (count == 0)
         return refusal_say(why, 400, "\"inputs\" is not an array of at least one input");
-    if (count > CUT_MAX_INPUTS)
-        return refusal_say(why, 400, "the request has more than %d inputs", CUT_MAX_INPUTS);
+    if (count > SPLIT_MAX_INPUTS)
+        return refusal_say(why, 400, "the request has more than %d inputs", SPLIT_MAX_INPUTS);
     r->inputs = calloc((size_t)count, sizeof(*r->inputs));
     r->own = calloc((size_t)count, sizeof(*r->own));
     if (!r->inputs || !r->own) return refusal_memory(why);
@@ -172,9 +173,9 @@ int request_parse(struct request *r, const struct request_body *body, struct ref
                            "Inference-Header-Content-Length is %zu, but the body has %zu bytes",
                            head, body->bytes);
     rest = (struct input_rest){(const unsigned char *)body->data + head, body->bytes - head};
-    err = cut_json(&cut, body->data, head, why);
+    err = request_split_json(&cut, body->data, head, why);
     if (!err) err = parse_cut(r, &cut, &rest, why);
-    cut_finish(&cut);
+    request_split_finish(&cut);
     if (err) request_finish(r);
     return err;
 }

@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "daemon/sim/place/fleet_seat.h"
+#include "daemon/sim/place/fleet_placement.h"
 #include "daemon/sim/place/fleet_tally.h"
 
 #define NS 1e9
@@ -63,7 +63,7 @@ void fleet_act_leave(struct fleet *f, uint32_t job, enum fleet_job_state state) 
     uint32_t at = f->ends.place[job];
     fleet_act_settle(f, job);
     if (at != MINHEAP_NONE) minheap_remove(&f->ends, at, fleet_ends_before, f->jobs);
-    fleet_seat_leave(f, job);
+    fleet_placement_leave(f, job);
     j->rate = 0;
     j->doomed = j->pending = false;
     j->state = state;
@@ -89,7 +89,7 @@ static int seat_all(struct fleet *f, uint32_t job, const struct place_action *a)
         if (node == FLEET_NONE || a->where[i].gpu >= f->set->nodes[node].gpu_count)
             return fleet_fail(f, -EPROTO, "job %" PRIu32 " is placed on a GPU that does not exist",
                               job + 1);
-        int err = fleet_seat_take(f, job, f->set->nodes[node].first_gpu + a->where[i].gpu);
+        int err = fleet_placement_take(f, job, f->set->nodes[node].first_gpu + a->where[i].gpu);
         if (err) return fleet_fail(f, err, "out of memory");
     }
     return 0;
@@ -100,7 +100,7 @@ static void doom(struct fleet *f, uint32_t job) {
     struct fleet_job *j = &f->jobs[job];
     bool fits = true;
     for (uint32_t at = j->seats; fits && at != FLEET_NONE; at = f->seats[at].next_of_job)
-        fits = fleet_seat_fits(f, f->seats[at].gpu);
+        fits = fleet_placement_fits(f, f->seats[at].gpu);
     if (fits) return;
     j->doomed = true;
     j->end_ns = f->now_ns + f->rules->memory_end_ns;

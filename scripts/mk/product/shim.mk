@@ -8,8 +8,8 @@ $(BUILD)/shim/private/validity.o: OWN_CFLAGS += -DDRIVER_VALIDITY=$(DRIVER_VALID
 $(SHIM_SO): LDFLAGS += -Wl,-Bsymbolic
 
 $(BUILD)/test/unit/shim/alone/test_vmem: $(BUILD)/shim/memory/vmem.o
-$(BUILD)/test/unit/shim/alone/test_shim_registered: $(addprefix $(BUILD)/shim/,$(addprefix host_memory/,aside.o calm.o hold.o \
-	registered.o pages.o quiet.o shadow.o) memory/identity.o memory/spans.o)
+$(BUILD)/test/unit/shim/alone/test_shim_registered: $(addprefix $(BUILD)/shim/,$(addprefix host_memory/,own_stack.o page_exchange.o page_block.o \
+	registered.o pages.o quiescence.o shadow.o) memory/identity.o memory/spans.o)
 $(BUILD)/test/unit/shim/alone/test_shim_share: $(addprefix $(BUILD)/shim/host_memory/,share.o pages.o)
 $(BUILD)/test/unit/shim/alone/test_shim_learn: $(BUILD)/shim/memory/learn.o
 $(BUILD)/test/unit/shim/alone/test_spans: $(BUILD)/shim/memory/spans.o
@@ -21,7 +21,7 @@ $(BUILD)/test/unit/shim/alone/test_shim_title: $(BUILD)/shim/process/title.o
 SHIM_LINK := $(addprefix $(BUILD)/shim/code/,fatbin.o link.o linked.o object.o program_memory.o ptx_target.o)
 $(BUILD)/test/unit/shim/alone/test_shim_fatbin $(BUILD)/test/unit/shim/alone/test_shim_link $(BUILD)/fuzz_link: $(SHIM_LINK)
 $(BUILD)/test/unit/shim/alone/test_shim_conn: $(addprefix $(BUILD)/shim/,connection/conn.o connection/refusals.o $(addprefix process/,\
-	dial.o gpu_choice.o profile.o question.o title.o visible.o))
+	dial.o gpu_choice.o program_identity.o question.o title.o visible.o))
 $(BUILD)/test/unit/shim/alone/test_visible $(BUILD)/fuzz_visible: $(BUILD)/shim/process/visible.o
 $(BUILD)/test/unit/shim/alone/test_question $(BUILD)/fuzz_question: $(addprefix $(BUILD)/shim/process/,dial.o question.o)
 $(BUILD)/test/unit/shim/alone/test_mps_variables: $(BUILD)/shim/process/mps_variables.o

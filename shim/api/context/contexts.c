@@ -10,13 +10,13 @@
 #include "shim/connection/process_exit.h"
 #include "shim/connection/reply.h"
 #include "shim/connection/text.h"
-#include "shim/context/cls.h"
+#include "shim/context/context_storage.h"
 #include "shim/context/ctx.h"
 #include "shim/context/event.h"
 #include "shim/context/limits.h"
 #include "shim/context/mark.h"
 #include "shim/context/stream.h"
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/host_memory/registered.h"
 #include "shim/ipc/opened.h"
@@ -50,7 +50,7 @@ static void clear(struct context *c) {
     opened_release(c->index);
     mem_release(c->index);
     if (c->index == CTX_PRIMARY) registered_clear();
-    cls_release(c->index);
+    context_storage_release(c->index);
 }
 
 /* Sets a limit that the device enforces or that kernels are given. `value` is then the limit in
@@ -76,7 +76,7 @@ static CUresult set_on_device(CUlimit limit, size_t *value) {
 static void restore_limits(const struct context *c) {
     for (uint32_t k = 0; k < CTX_LIMITS; k++) {
         CUlimit limit = (CUlimit)k;
-        size_t now = limits_with(c, limit, shown_limit(limit));
+        size_t now = limits_with(c, limit, device_view_limit(limit));
         if (limits_get(c, limit) == now) continue;
         if (limit == CU_LIMIT_PRINTF_FIFO_SIZE)
             fifo_reset(now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attributes and identity of the device, as shown.h presents them to the program.
+ * Attributes and identity of the device, as device_view.h presents them to the program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
-#include "shim/device/asker.h"
-#include "shim/device/shown.h"
+#include "shim/device/caller.h"
+#include "shim/device/device_view.h"
 #include "shim/pci.h"
 
 /* Answers the attributes of the compute capability, which depends on the caller; false for any
@@ -18,7 +18,7 @@
 static bool of_capability(CUdevice_attribute attribute, const void *caller, int *value) {
     bool major = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
     if (!major && attribute != CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) return false;
-    uint32_t capability = asker_capability(caller);
+    uint32_t capability = caller_capability(caller);
     *value = (int)(major ? capability / 10 : capability % 10);
     return true;
 }
@@ -35,7 +35,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) 
     if (r) return r;
     if (!pi) return CUDA_ERROR_INVALID_VALUE;
     if (of_capability(attrib, __builtin_return_address(0), pi)) return CUDA_SUCCESS;
-    return shown_attribute(attrib, pi) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return device_view_attribute(attrib, pi) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* The device belongs to no fabric. */
@@ -101,7 +101,7 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
     CUresult r = enter(dev);
     if (r) return r;
     if (!major || !minor) return CUDA_ERROR_INVALID_VALUE;
-    uint32_t capability = asker_capability(__builtin_return_address(0));
+    uint32_t capability = caller_capability(__builtin_return_address(0));
     *major = (int)(capability / 10);
     *minor = (int)(capability % 10);
     return CUDA_SUCCESS;
@@ -112,28 +112,28 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev) {
     if (r) return r;
     if (!prop) return CUDA_ERROR_INVALID_VALUE;
     *prop = (CUdevprop){
-        .maxThreadsPerBlock = shown(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-        .maxThreadsDim = {shown(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
-                          shown(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
-                          shown(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
-        .maxGridSize = {shown(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
-                        shown(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
-                        shown(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)},
-        .sharedMemPerBlock = shown(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-        .totalConstantMemory = shown(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
-        .SIMDWidth = shown(CU_DEVICE_ATTRIBUTE_WARP_SIZE),
-        .memPitch = shown(CU_DEVICE_ATTRIBUTE_MAX_PITCH),
-        .regsPerBlock = shown(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
-        .clockRate = shown(CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
-        .textureAlign = shown(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
+        .maxThreadsPerBlock = device_view(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        .maxThreadsDim = {device_view(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+                          device_view(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                          device_view(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
+        .maxGridSize = {device_view(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
+                        device_view(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+                        device_view(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)},
+        .sharedMemPerBlock = device_view(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        .totalConstantMemory = device_view(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+        .SIMDWidth = device_view(CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+        .memPitch = device_view(CU_DEVICE_ATTRIBUTE_MAX_PITCH),
+        .regsPerBlock = device_view(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+        .clockRate = device_view(CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        .textureAlign = device_view(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
     };
     return CUDA_SUCCESS;
 }
 
 static struct pci_place place(void) {
-    return (struct pci_place){(uint32_t)shown(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
-                              (uint32_t)shown(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
-                              (uint32_t)shown(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)};
+    return (struct pci_place){(uint32_t)device_view(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+                              (uint32_t)device_view(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+                              (uint32_t)device_view(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)};
 }
 
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {

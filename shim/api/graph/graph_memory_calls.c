@@ -6,9 +6,9 @@
 
 #include "proto/gen/prototypes.h"
 #include "shim/connection/state.h"
+#include "shim/graph/address_range.h"
 #include "shim/graph/graph_memory.h"
 #include "shim/graph/registry.h"
-#include "shim/graph/room.h"
 #include "shim/graph_exec/program.h"
 #include "shim/lock.h"
 
@@ -24,7 +24,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
     if (!value || (unsigned)attr > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
         return CUDA_ERROR_INVALID_VALUE;
     lock_enter(&graph_lock);
-    *(uint64_t *)value = room_count(attr);
+    *(uint64_t *)value = address_range_count(attr);
     lock_leave(&graph_lock);
     return CUDA_SUCCESS;
 }
@@ -37,7 +37,7 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
         attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
     if (!high || !value || *(const uint64_t *)value != 0) return CUDA_ERROR_INVALID_VALUE;
     lock_enter(&graph_lock);
-    room_reset(attr);
+    address_range_reset(attr);
     lock_leave(&graph_lock);
     return CUDA_SUCCESS;
 }
@@ -47,6 +47,6 @@ CUresult cuDeviceGraphMemTrim(CUdevice device) {
     if (r) return r;
     program_reap();
     graph_memory_reap();
-    room_trim();
+    address_range_trim();
     return CUDA_SUCCESS;
 }

@@ -7,9 +7,9 @@
 #include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 #include "shim/context/ctx.h"
+#include "shim/graph/address_choice.h"
 #include "shim/graph/graph.h"
 #include "shim/graph/graph_memory.h"
-#include "shim/graph/placing.h"
 #include "shim/graph/registry.h"
 #include "shim/lock.h"
 
@@ -28,7 +28,7 @@ static CUresult add(const struct place *at, CUresult r, struct params *p) {
     if (r) return r;
     lock_enter(&graph_lock);
     struct graph *g = graph_find(at->graph);
-    r = g && at->out ? placing_add(g, at->before, at->data, at->count, p, &n)
+    r = g && at->out ? address_choice_add(g, at->before, at->data, at->count, p, &n)
                      : CUDA_ERROR_INVALID_VALUE;
     if (r)
         graph_free_params(p);

@@ -17,16 +17,16 @@
 #include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 #include "shim/context/stream_hint.h"
-#include "shim/device/asker.h"
+#include "shim/device/caller.h"
 #include "shim/graph/registry.h"
-#include "shim/graph_exec/changing.h"
+#include "shim/graph_exec/node_update.h"
 #include "shim/lock.h"
 
 /* The runtime passes a result on unchanged, so a runtime caller gets the result that the runtime
  * shows: 9 for a shape that no device supports, 701 for one that this kernel does not. Other
  * callers get 1, as for too much shared memory. */
 CUresult launch_params_bad_shape(CUresult shown) {
-    return asker_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
+    return caller_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Reads the modes of a launch. CUDA_ERROR_INVALID_VALUE: no such mode exists. */
@@ -156,7 +156,7 @@ static CUresult set_attributes(struct params_kernel *k, const CUlaunchConfig *co
     for (unsigned int i = 0; !r && i < config->numAttrs; i++) {
         CUlaunchAttribute *a = &config->attrs[i];
         if (a->id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
-            r = changing_allow(k, &a->value);
+            r = node_update_allow(k, &a->value);
         if (!r) params_set_attribute(k, a->id, &a->value);
     }
     return r;
@@ -200,7 +200,7 @@ CUresult launch_params_set_attribute(struct params_kernel *k, CUlaunchAttribute 
     CUresult r = launch_params_read_attribute(a, &l, &m);
     if (r) return r;
     if (a->id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
-        r = changing_allow(k, &a->value);
+        r = node_update_allow(k, &a->value);
         if (r) return r;
     }
     if (k->changing && l.flags & WIRE_LAUNCH_COOPERATIVE)

@@ -17,7 +17,7 @@
 #include "shim/connection/refuse.h"
 #include "shim/connection/state.h"
 #include "shim/context/ctx.h"
-#include "shim/device/asker.h"
+#include "shim/device/caller.h"
 #include "shim/handle.h"
 #include "shim/lock.h"
 #include "shim/table.h"
@@ -97,8 +97,8 @@ static CUresult add(struct link_state *s, CUjitInputType type, const void *data,
 
 static CUresult begin(struct link_state *s, unsigned int count, const CUjit_option *options,
                       void **values, const void *caller) {
-    link_init(&s->link, asker_capability(caller));
-    s->image_capability = asker_image_capability(caller);
+    link_init(&s->link, caller_capability(caller));
+    s->image_capability = caller_image_capability(caller);
     s->options = calloc(count ? count : 1, sizeof(*options));
     if (!s->options) return CUDA_ERROR_OUT_OF_MEMORY;
     if (count) memcpy(s->options, options, count * sizeof(*options));

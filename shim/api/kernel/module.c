@@ -15,7 +15,7 @@
 #include "shim/code/jit.h"
 #include "shim/code/resolve.h"
 #include "shim/context/ctx.h"
-#include "shim/device/asker.h"
+#include "shim/device/caller.h"
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static CUresult load(CUmodule *module, const void *code, const struct jit *jit,
     CUresult r = ctx_enter();
     if (r) return r;
     if (!module || !code) return CUDA_ERROR_INVALID_VALUE;
-    struct image_source from = {.code = code, .capability = asker_image_capability(caller)};
+    struct image_source from = {.code = code, .capability = caller_image_capability(caller)};
     struct image *made;
     r = create(&from, jit, &made);
     if (!r) *module = image_module(made);
@@ -79,7 +79,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname) {
     CUresult r = ctx_enter();
     if (r) return r;
     if (!module) return CUDA_ERROR_INVALID_VALUE;
-    struct image_source from = {.capability = asker_image_capability(__builtin_return_address(0))};
+    struct image_source from = {.capability = caller_image_capability(__builtin_return_address(0))};
     struct image *made;
     r = create_from_file(fname, &from, &(struct jit){0}, &made);
     if (!r) *module = image_module(made);
@@ -121,7 +121,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
     struct jit jit = {numJitOptions, jitOptions, jitOptionsValues};
     struct image_source from = {
         .code = code,
-        .capability = asker_image_capability(__builtin_return_address(0)),
+        .capability = caller_image_capability(__builtin_return_address(0)),
         .library = true,
         .preserved = preserved(libraryOptions, libraryOptionValues, numLibraryOptions),
     };
@@ -140,7 +140,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
     if (!library) return CUDA_ERROR_INVALID_VALUE;
     struct jit jit = {numJitOptions, jitOptions, jitOptionsValues};
     struct image_source from = {
-        .capability = asker_image_capability(__builtin_return_address(0)),
+        .capability = caller_image_capability(__builtin_return_address(0)),
         .library = true,
     };
     struct image *made;

@@ -10,14 +10,15 @@
 #include "shim/code/resolve.h"
 #include "shim/context/ctx.h"
 #include "shim/context/stream.h"
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 
 #define WARP 32u
 
 /* Returns the unit of shared memory. It depends on the device, not on the capability that the job
  * asked for: the hardware is the same. */
 static uint32_t shared_unit(void) {
-    return occupancy_shared_unit((uint32_t)shown(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+    return occupancy_shared_unit(
+        (uint32_t)device_view(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 }
 
 uint32_t occupancy_calls_resident(const struct function *f, uint32_t threads, uint64_t dynamic) {

@@ -8,7 +8,7 @@
 
 #include "proto/gen/prototypes.h"
 #include "shim/context/ctx.h"
-#include "shim/ipc/exporting.h"
+#include "shim/ipc/allocation_export.h"
 #include "shim/ipc/keyfile.h"
 #include "shim/memory/allocation.h"
 #include "shim/memory/virtual.h"
@@ -159,7 +159,7 @@ CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocat
         return CUDA_ERROR_INVALID_VALUE;
     if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
     if (!(info.types & handleType)) return CUDA_ERROR_INVALID_VALUE;
-    r = exporting_make(handle, &fd);
+    r = allocation_export_make(handle, &fd);
     if (!r) memcpy(shareableHandle, &fd, sizeof(fd));
     return r;
 }

@@ -5,7 +5,7 @@
 
 #include "common/log.h"
 #include "shim/connection/state.h"
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 #include "shim/texture/array.h"
 #include "shim/transfer/stray.h"
 
@@ -44,7 +44,7 @@ uint64_t texture_desc_width(uint32_t element_bytes) {
 }
 
 static bool within(uint64_t size, CUdevice_attribute most, uint64_t recorded) {
-    return size && size <= (uint64_t)shown(most) && size <= recorded;
+    return size && size <= (uint64_t)device_view(most) && size <= recorded;
 }
 
 static CUresult linear(const CUDA_RESOURCE_DESC *d, struct array_element *e,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/place/slurm/note.h"
+#include "daemon/place/slurm/job_note.h"
 #include "daemon/place/slurm/placer/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -43,7 +43,7 @@ struct node {
     enum place_kind side;
 };
 
-struct make {
+struct node_model {
     struct node node;
     uint32_t here, most;
 };
@@ -59,7 +59,7 @@ struct placeref {
     struct place_config c;
     int64_t now_ns;
     struct node nodes[PLACEREF_NODES];
-    struct make makes[4 * PLACEREF_NODES];
+    struct node_model makes[4 * PLACEREF_NODES];
     uint32_t make_count;
     struct job jobs[PLACEREF_JOBS];
     uint64_t turns, node_turns, starts;
@@ -604,18 +604,18 @@ static bool alike(const struct node *a, const struct node *b) {
     return true;
 }
 
-static struct make *make_of(struct placeref *r, const struct node *n) {
+static struct node_model *make_of(struct placeref *r, const struct node *n) {
     for (uint32_t i = 0; i < r->make_count; i++)
         if (alike(&r->makes[i].node, n)) return &r->makes[i];
     if (r->make_count == sizeof(r->makes) / sizeof(*r->makes)) abort();
-    r->makes[r->make_count] = (struct make){.node = *n};
+    r->makes[r->make_count] = (struct node_model){.node = *n};
     return &r->makes[r->make_count++];
 }
 
 static void take_node(struct placeref *r, const struct place_node *told) {
     struct node n = {.here = true, .told = *told, .turn = r->node_turns++, .side = side_of_new(r)};
     memcpy(n.gpus, told->gpus, told->gpu_count * sizeof(*told->gpus));
-    struct make *m = make_of(r, &n);
+    struct node_model *m = make_of(r, &n);
     if (++m->here > m->most) m->most = m->here;
     for (uint32_t i = 0; i < PLACEREF_NODES; i++)
         if (!r->nodes[i].here) {

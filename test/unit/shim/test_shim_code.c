@@ -12,7 +12,7 @@
 #include "proto/wire/record.h"
 #include "shim/code/function.h"
 #include "shim/connection/state.h"
-#include "shim/device/asker.h"
+#include "shim/device/caller.h"
 #include "test/lib/shim/rig.h"
 
 static const struct wire_param beyond[] = {{4, 8}};
@@ -67,9 +67,9 @@ Test(shim_code, libraries_of_nvidia_are_known_by_name) {
                                          "xlibcublas.so",        "libncclx",
                                          "libtorch_cuda.so",     ""};
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
-        cr_assert(asker_is_library(some[i]), "%s", some[i]);
+        cr_assert(caller_is_library(some[i]), "%s", some[i]);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        cr_assert_not(asker_is_library(others[i]), "%s", others[i]);
+        cr_assert_not(caller_is_library(others[i]), "%s", others[i]);
 }
 
 /* This test is not one of NVIDIA's libraries, so it gets the device's own capability. */

@@ -12,7 +12,7 @@
 #include "shim/code/function.h"
 #include "shim/connection/state.h"
 #include "shim/connection/submit.h"
-#include "shim/device/asker.h"
+#include "shim/device/caller.h"
 #include "test/lib/shim/rig.h"
 
 #define BAD_SHAPE CUDA_ERROR_INVALID_VALUE /* the CUDA runtime gets another error */
@@ -312,10 +312,10 @@ Test(shim_launch, each_shape_has_its_answer) {
 Test(shim_launch, a_runtime_is_told_the_number_that_it_shows) {
     const CUresult invalid_configuration = (CUresult)9;
     unsigned int one[3] = {1, 1, 1}, many[3] = {1025, 1, 1};
-    asker_note_runtime((const void *)strlen);
+    caller_note_runtime((const void *)strlen);
     cr_expect_eq(shaped(plain, one, many, 0), CUDA_ERROR_INVALID_VALUE, "it is elsewhere");
-    asker_note_runtime((const void *)begin);
-    asker_note_runtime((const void *)begin);
+    caller_note_runtime((const void *)begin);
+    caller_note_runtime((const void *)begin);
     cr_expect_eq(shaped(plain, one, many, 0), invalid_configuration);
     many[0] = 257;
     cr_expect_eq(shaped(mixed, one, many, 0), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);

@@ -9,7 +9,7 @@
 #include "proto/gen/prototypes.h"
 #include "shim/connection/state.h"
 #include "shim/context/stream.h"
-#include "shim/device/shown.h"
+#include "shim/device/device_view.h"
 #include "test/lib/shim/rig.h"
 
 static struct description *said; /* as the worker wrote it */

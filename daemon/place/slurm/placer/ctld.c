@@ -25,7 +25,7 @@
 
 struct look {
     const struct ctld_config *config;
-    struct fresh *fresh;
+    struct report_age *fresh;
     struct arena *memory;
     node_info_msg_t *nodes;
     partition_info_msg_t *partitions;
@@ -46,7 +46,7 @@ static bool is_usable(uint32_t state) {
 
 static void take_report(struct look *l, struct world_node *n, const char *text) {
     char why[REPORT_WHY_BYTES];
-    int64_t age = fresh_age_ns(l->fresh, n->name, text ? text : "", l->now_ns);
+    int64_t age = report_age_ns(l->fresh, n->name, text ? text : "", l->now_ns);
     int err = report_parse(&n->report, text, why);
 
     n->reported = err == 0 && age >= 0 && age <= l->config->stale_ns;
@@ -112,7 +112,7 @@ static void unload(struct look *l) {
     if (l->jobs) slurm_free_job_info_msg(l->jobs);
 }
 
-int ctld_look(const struct ctld_config *config, struct fresh *fresh, struct arena *memory,
+int ctld_look(const struct ctld_config *config, struct report_age *fresh, struct arena *memory,
               struct world *w, char *why, size_t cap) {
     struct look l = {.config = config, .fresh = fresh, .memory = memory, .w = w};
     int err;

@@ -8,7 +8,7 @@
 #define DAEMON_PLACE_SLURM_PLACER_CTLD_H
 
 #include "common/arena.h"
-#include "daemon/place/slurm/placer/fresh.h"
+#include "daemon/place/slurm/placer/report_age.h"
 #include "daemon/place/slurm/placer/world.h"
 
 struct ctld_config {
@@ -18,7 +18,7 @@ struct ctld_config {
 
 /* Reads the cluster's state; all data is in `memory`. Returns 0, -ENOMEM, or -EIO with the reason
  * in `why`. A node with a malformed report is logged once. */
-int ctld_look(const struct ctld_config *config, struct fresh *fresh, struct arena *memory,
+int ctld_look(const struct ctld_config *config, struct report_age *fresh, struct arena *memory,
               struct world *w, char *why, size_t cap);
 
 /* Sets a job's note, its required node (the note's node, or any if the note has none) and its begin

@@ -13,7 +13,7 @@
 #include "daemon/place/slurm/placer/round.h"
 
 struct options {
-    struct tell_config round;
+    struct cluster_report_config round;
     struct ctld_config ctld;
     uint64_t interval_ns; /* between two rounds */
     bool once, dry, help, version;

@@ -12,13 +12,13 @@
 
 #include "common/fdutil.h"
 #include "common/log.h"
-#include "daemon/place/slurm/placer/again.h"
+#include "daemon/place/slurm/placer/memory_retry.h"
 
 #define WHY_BYTES 256
 #define NAME_BYTES 32
 /* If a job begins on a node in the same second in which it ended there, slurmd mistakes it for the
  * ended one and kills it ("Job credential revoked"). */
-#define AGAIN_PAUSE_S 3
+#define MEMORY_RETRY_PAUSE_S 3
 
 static int64_t waits_until(const struct note *n, int64_t now_s) {
     return now_s + (n->wait_s ? n->wait_s : NOTE_WAIT_MOST_S);
@@ -71,7 +71,7 @@ static void say_refused(struct placer *p, const struct world *w, const struct ro
     char id[16];
 
     snprintf(id, sizeof(id), "%" PRIu32, w->jobs[a->job].id);
-    if (fresh_age_ns(&p->refused, id, a->why, (int64_t)fdutil_now_ns()) == 0)
+    if (report_age_ns(&p->refused, id, a->why, (int64_t)fdutil_now_ns()) == 0)
         log_each("placer", LOG_WARN, "event=nowhere job=%s why=\"%s\"", id, a->why);
 }
 
@@ -97,13 +97,13 @@ static void carry_out(struct placer *p, const struct world *w, const struct roun
 /* ---- jobs that lacked memory ----------------------------------------------------------------- */
 
 static void say_no_more(struct placer *p, const struct world_lack *l, enum again again) {
-    const char *why = again == AGAIN_TOO_OFTEN
+    const char *why = again == MEMORY_RETRY_TOO_OFTEN
                           ? "the job was queued again with more memory three times"
                           : "no GPU has as much memory as the job needs";
     char key[32];
 
     snprintf(key, sizeof(key), "lack %" PRIu32, l->id);
-    if (fresh_age_ns(&p->refused, key, why, (int64_t)fdutil_now_ns()) == 0)
+    if (report_age_ns(&p->refused, key, why, (int64_t)fdutil_now_ns()) == 0)
         log_each("placer", LOG_WARN,
                  "event=lacks job=%" PRIu32 " needed_bytes=%" PRIu64 " why=\"%s\"", l->id,
                  l->needed_bytes, why);
@@ -122,10 +122,10 @@ static int set_again(const struct world_lack *l, const struct note *next, int64_
 static void queue_again(struct placer *p, const struct world *w, const struct world_lack *l,
                         int64_t now_s) {
     struct note next;
-    enum again again = again_judge(w, l, &next);
+    enum again again = memory_retry_judge(w, l, &next);
     char why[WHY_BYTES];
 
-    if (again != AGAIN_YES) {
+    if (again != MEMORY_RETRY_YES) {
         say_no_more(p, l, again);
         return;
     }
@@ -133,7 +133,7 @@ static void queue_again(struct placer *p, const struct world *w, const struct wo
              "event=again job=%" PRIu32 " node=%s needed_bytes=%" PRIu64 " mem_bytes=%" PRIu64
              " time=%" PRIu32,
              l->id, l->note.node, l->needed_bytes, next.ask.mem_bytes, next.more);
-    next.begin = now_s + AGAIN_PAUSE_S;
+    next.begin = now_s + MEMORY_RETRY_PAUSE_S;
     if (!p->options->dry && set_again(l, &next, now_s, why) < 0)
         log_each("placer", LOG_WARN, "event=not_told job=%" PRIu32 " why=\"%s\"", l->id, why);
 }
@@ -177,6 +177,6 @@ int placer_round(struct placer *p) {
 }
 
 void placer_finish(struct placer *p) {
-    fresh_finish(&p->nodes);
-    fresh_finish(&p->refused);
+    report_age_finish(&p->nodes);
+    report_age_finish(&p->refused);
 }

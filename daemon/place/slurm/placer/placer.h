@@ -8,13 +8,13 @@
 #ifndef DAEMON_PLACE_SLURM_PLACER_PLACER_H
 #define DAEMON_PLACE_SLURM_PLACER_PLACER_H
 
-#include "daemon/place/slurm/placer/fresh.h"
 #include "daemon/place/slurm/placer/options.h"
+#include "daemon/place/slurm/placer/report_age.h"
 
 struct placer {
     const struct options *options;
-    struct fresh nodes;   /* ages of their reports */
-    struct fresh refused; /* jobs whose refusal was logged */
+    struct report_age nodes;   /* ages of their reports */
+    struct report_age refused; /* jobs whose refusal was logged */
 };
 
 /* Runs one round. Returns 0 or -errno, already logged. */

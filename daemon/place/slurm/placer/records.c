@@ -11,8 +11,8 @@
 
 #include "common/log.h"
 #include "daemon/place/slurm/gres.h"
-#include "daemon/place/slurm/placer/again.h"
 #include "daemon/place/slurm/placer/array.h"
+#include "daemon/place/slurm/placer/memory_retry.h"
 
 struct taking {
     const struct records *r;
@@ -206,8 +206,8 @@ static bool take_lack(struct taking *t, const slurm_job_info_t *from) {
     l->ended = ended;
     l->needed_bytes = said->needed_bytes;
     l->at_ms = said->at_ms;
-    again = again_judge(t->r->w, l, &note);
-    if (again == AGAIN_KNOWN || (back && again != AGAIN_YES)) return false;
+    again = memory_retry_judge(t->r->w, l, &note);
+    if (again == MEMORY_RETRY_KNOWN || (back && again != MEMORY_RETRY_YES)) return false;
     t->lack_count++;
     return true;
 }

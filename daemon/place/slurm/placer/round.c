@@ -11,15 +11,15 @@
 #include <string.h>
 
 #include "common/arena.h"
+#include "daemon/place/slurm/placer/cluster_report.h"
 #include "daemon/place/slurm/placer/eligible.h"
-#include "daemon/place/slurm/placer/tell.h"
 
 struct plan {
     const struct world *w;
-    const struct tell_config *config;
+    const struct cluster_report_config *config;
     int64_t now_s;
     struct arena *memory;
-    struct tell_job *jobs;
+    struct cluster_report_job *jobs;
     uint64_t *labels;                  /* per node */
     bool *classes[ROUND_CLASSES_MOST]; /* per class: flags of its nodes */
     /* Per class: one of its jobs; NULL if the class is of a job that moves. */
@@ -52,10 +52,10 @@ static uint32_t emptiest(const struct plan *p, uint32_t node, size_t jobs) {
 /* Keeps the job on its node if the node is known. */
 static void stay(struct plan *p, size_t i, uint32_t node) {
     const struct note *n = &p->w->jobs[i].note;
-    struct tell_job *t = &p->jobs[i];
+    struct cluster_report_job *t = &p->jobs[i];
     bool ours;
 
-    if (node == WORLD_ELSEWHERE || !tell_node(&p->w->nodes[node])) return;
+    if (node == WORLD_ELSEWHERE || !cluster_report_node(&p->w->nodes[node])) return;
     ours =
         strcmp(n->node, p->w->nodes[node].name) == 0 && n->gpu < p->w->nodes[node].report.gpu_count;
     t->gpu = ours ? n->gpu : emptiest(p, node, i);
@@ -172,7 +172,7 @@ static bool is_wide(struct plan *p, const struct world_job *j, bool *may) {
 
 /* Assigns a class. If all classes are in use, the job is left as it is in this round. */
 static int classify(struct plan *p, size_t i, bool *may) {
-    struct tell_job *t = &p->jobs[i];
+    struct cluster_report_job *t = &p->jobs[i];
     const struct world_job *j = &p->w->jobs[i];
     int class;
 
@@ -300,18 +300,18 @@ static int prepare(struct plan *p) {
 }
 
 static int decide(struct plan *p, char *why, size_t cap) {
-    struct tell t = {p->w, p->config, NULL, p->jobs, p->labels, p->taken};
+    struct cluster_report t = {p->w, p->config, NULL, p->jobs, p->labels, p->taken};
     struct place_answer answer;
     int err = place_create(&t.place, &p->config->place, why, cap);
 
     if (err < 0) return err;
-    err = tell_all(&t, p->now_s, &answer);
+    err = cluster_report_all(&t, p->now_s, &answer);
     if (err == 0) follow(p, &answer);
     place_destroy(t.place);
     return err;
 }
 
-int round_plan(const struct world *w, const struct tell_config *config, int64_t now_s,
+int round_plan(const struct world *w, const struct cluster_report_config *config, int64_t now_s,
                struct round_answer *out, char *why, size_t cap) {
     struct plan p = {.w = w, .config = config, .now_s = now_s, .out = out};
     int err = -ENOMEM;

@@ -9,7 +9,7 @@
 #ifndef DAEMON_PLACE_SLURM_PLACER_ROUND_H
 #define DAEMON_PLACE_SLURM_PLACER_ROUND_H
 
-#include "daemon/place/slurm/placer/tell.h"
+#include "daemon/place/slurm/placer/cluster_report.h"
 
 /* Jobs that may run on the same nodes form a class. place.h has one label bit per class. A job of a
  * further class waits for a later round; each round assigns classes from a different job on. */
@@ -36,7 +36,7 @@ struct round_answer {
 };
 
 /* Returns 0, or -errno with the reason in `why`; after a failure there is nothing to finish. */
-int round_plan(const struct world *w, const struct tell_config *config, int64_t now_s,
+int round_plan(const struct world *w, const struct cluster_report_config *config, int64_t now_s,
                struct round_answer *out, char *why, size_t cap);
 void round_finish(struct round_answer *out);
 

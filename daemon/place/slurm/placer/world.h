@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/place/slurm/note.h"
+#include "daemon/place/slurm/job_note.h"
 #include "daemon/place/slurm/placer/report.h"
 
 struct world_node {

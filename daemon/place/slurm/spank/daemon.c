@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/text/word_list.h"
-#include "daemon/place/slurm/note.h"
+#include "daemon/place/slurm/job_note.h"
 #include "daemon/place/slurm/spank/child.h"
 
 #define WORDS_MOST 32

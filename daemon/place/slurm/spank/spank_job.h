@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/place/slurm/note.h"
+#include "daemon/place/slurm/job_note.h"
 
 struct job {
     bool shares;      /* the job has some of the GRES */

@@ -39,7 +39,7 @@ bool served_ready(const struct served *s) {
 
 void served_ask(struct served *s, const struct request *r, struct front_reply *reply) {
     struct refusal why = {0};
-    struct asked *asked = served_has_room(s) ? asking_add(&s->asking) : NULL;
+    struct asked *asked = served_has_room(s) ? unanswered_add(&s->asking) : NULL;
     if (!asked) {
         refusal_memory(&why);
         front_refuse(reply, &why);
@@ -211,7 +211,7 @@ void served_destroy(struct served *s) {
         if (s->workers[i].worker) model_worker_destroy(s->workers[i].worker);
     served_profile_destroy(s);
     plan_destroy(s->plan);
-    asking_finish(&s->asking);
+    unanswered_finish(&s->asking);
     free(s->workers);
     free(s->events);
     free(s->told);

@@ -11,7 +11,7 @@
 #include <uv.h>
 
 #include "daemon/serve/gateway/config/models_file.h"
-#include "daemon/serve/gateway/served/asking.h"
+#include "daemon/serve/gateway/served/unanswered.h"
 
 struct served;
 

@@ -47,7 +47,7 @@ void served_batches_rested(struct served *s) {
 
 void served_batches_give_up(struct served *s, uint64_t id, enum served_end end, int status,
                             const char *what, const char *text) {
-    struct asked *asked = asking_find(&s->asking, id);
+    struct asked *asked = unanswered_find(&s->asking, id);
     struct refusal why = {0};
     served_event(s, PLAN_CANCELLED)->id = id;
     if (!asked) return;
@@ -64,7 +64,7 @@ static uint32_t gather(struct served_worker *w, const struct plan_action *send,
     w->planned = send->size;
     w->count = 0;
     for (uint32_t i = 0; i < send->size; i++) {
-        const struct asked *asked = asking_find(&s->asking, send->ids[i]);
+        const struct asked *asked = unanswered_find(&s->asking, send->ids[i]);
         if (!asked) {
             served_event(s, PLAN_CANCELLED)->id = send->ids[i];
             continue;
@@ -99,7 +99,7 @@ static void take_back(struct served_worker *w, int err, const char *why) {
 /* The batch is already sent, so that copying its requests delays none of them. */
 static void sample(struct served_worker *w) {
     for (uint32_t i = 0; i < w->count; i++) {
-        struct asked *asked = asking_find(&w->of->asking, w->ids[i]);
+        struct asked *asked = unanswered_find(&w->of->asking, w->ids[i]);
         if (asked) served_profile_sent(asked, w->planned);
     }
 }

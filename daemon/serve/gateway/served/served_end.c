@@ -13,5 +13,5 @@ void served_end(struct served *s, struct asked *asked, enum served_end end,
     s->latency_ns += uv_hrtime() - asked->arrived_ns;
     served_profile_end(asked, end);
     if (why) front_refuse(asked->reply, why);
-    asking_remove(&s->asking, asked);
+    unanswered_remove(&s->asking, asked);
 }

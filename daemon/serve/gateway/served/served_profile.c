@@ -14,10 +14,10 @@
 
 struct served_profile {
     struct served *of;
-    struct profile_config config;
+    struct profiler_config config;
     char name[NAME_BYTES]; /* name in the log, and of the job under Salus */
     char **argv;
-    struct profile *profile; /* NULL: it has stopped */
+    struct profiler *profile; /* NULL: it has stopped */
 };
 
 /* ---- callbacks of the profiler --------------------------------------------------------------- */
@@ -32,13 +32,13 @@ bool served_profile_is_crowded(const struct served *s) {
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static struct profile *profile_of(const struct served *s) {
+static struct profiler *profile_of(const struct served *s) {
     return s->profile ? s->profile->profile : NULL;
 }
 
 void served_profile_asked(struct asked *asked) {
-    struct profile *p = profile_of(asked->of);
-    asked->chosen = p && profile_choose(p, asked->app);
+    struct profiler *p = profile_of(asked->of);
+    asked->chosen = p && profiler_choose(p, asked->app);
 }
 
 /* Tests whether a request of a batch ended well and cannot have caused its program's end. */
@@ -47,11 +47,11 @@ static bool is_sound(const struct asked *asked, enum served_end end) {
 }
 
 static void let_go(struct asked *asked) {
-    struct profile *p = profile_of(asked->of);
+    struct profiler *p = profile_of(asked->of);
     if (asked->sample)
-        profile_drop(p, asked->sample);
+        profiler_drop(p, asked->sample);
     else if (asked->chosen)
-        profile_pass(p, asked->app);
+        profiler_pass(p, asked->app);
     asked->sample = NULL;
     asked->chosen = false;
 }
@@ -64,13 +64,13 @@ void served_profile_sent(struct asked *asked, uint32_t count) {
         return;
     }
     const struct request *r = asked->request;
-    asked->sample = profile_copy(profile_of(asked->of), r->inputs, r->inputs_count, asked->app);
+    asked->sample = profiler_copy(profile_of(asked->of), r->inputs, r->inputs_count, asked->app);
     asked->chosen = asked->sample != NULL;
 }
 
 void served_profile_end(struct asked *asked, enum served_end end) {
     if (asked->sample && is_sound(asked, end)) {
-        profile_ended(profile_of(asked->of), asked->sample);
+        profiler_ended(profile_of(asked->of), asked->sample);
         asked->sample = NULL;
         asked->chosen = false;
     }
@@ -78,12 +78,12 @@ void served_profile_end(struct asked *asked, enum served_end end) {
 }
 
 void served_profile_quiet(struct served *s) {
-    if (profile_of(s)) profile_look(profile_of(s));
+    if (profile_of(s)) profiler_look(profile_of(s));
 }
 
-struct profile_counts served_profile_counts(const struct served *s) {
-    const struct profile *p = profile_of(s);
-    return p ? profile_counts(p) : (struct profile_counts){0};
+struct profiler_counts served_profile_counts(const struct served *s) {
+    const struct profiler *p = profile_of(s);
+    return p ? profiler_counts(p) : (struct profiler_counts){0};
 }
 
 /* ---- start and stop -------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static int make_argv(struct served_profile *sp) {
     return 0;
 }
 
-int served_profile_create(struct served *s, const struct profile_ops *ops) {
+int served_profile_create(struct served *s, const struct profiler_ops *ops) {
     if (!s->settings->profile_part) return 0;
     struct served_profile *sp = s->profile = calloc(1, sizeof(*sp));
     if (!sp) return -ENOMEM;
@@ -116,29 +116,29 @@ int served_profile_create(struct served *s, const struct profile_ops *ops) {
     snprintf(sp->name, sizeof(sp->name), "%.80s/profiler", s->model->name);
     int err = make_argv(sp);
     if (err) return err;
-    sp->config = (struct profile_config){.name = sp->name,
-                                         .argv = sp->argv,
-                                         .limit_ns = s->settings->limit_ns,
-                                         .part = s->settings->profile_part};
-    sp->profile = profile_create(s->loop, &sp->config, ops, s);
+    sp->config = (struct profiler_config){.name = sp->name,
+                                          .argv = sp->argv,
+                                          .limit_ns = s->settings->limit_ns,
+                                          .part = s->settings->profile_part};
+    sp->profile = profiler_create(s->loop, &sp->config, ops, s);
     return sp->profile ? 0 : -ENOMEM;
 }
 
 void served_profile_stop(struct served *s) {
     if (!s->profile) return;
     s->stopping++;
-    profile_stop(s->profile->profile);
+    profiler_stop(s->profile->profile);
 }
 
 void served_profile_stopped(struct served *s) {
-    profile_destroy(s->profile->profile);
+    profiler_destroy(s->profile->profile);
     s->profile->profile = NULL;
 }
 
 void served_profile_destroy(struct served *s) {
     struct served_profile *sp = s->profile;
     if (!sp) return;
-    profile_destroy(sp->profile);
+    profiler_destroy(sp->profile);
     free(sp->argv);
     free(sp);
     s->profile = NULL;

@@ -8,12 +8,12 @@
 #ifndef DAEMON_SERVE_GATEWAY_SERVED_SERVED_PROFILE_H
 #define DAEMON_SERVE_GATEWAY_SERVED_SERVED_PROFILE_H
 
-#include "daemon/serve/gateway/profile/profile.h"
+#include "daemon/serve/gateway/profile/profiler.h"
 #include "daemon/serve/gateway/served/served_state.h"
 
 /* Called once the command of the model's workers is known. `ops` are called with the served model.
  * Returns 0 or -ENOMEM. */
-int served_profile_create(struct served *s, const struct profile_ops *ops);
+int served_profile_create(struct served *s, const struct profiler_ops *ops);
 /* If there is a profiler, stops it and increments `stopping`; served_one_less follows. */
 void served_profile_stop(struct served *s);
 /* Called when the profiler has stopped for good. */
@@ -30,6 +30,6 @@ void served_profile_end(struct asked *asked, enum served_end end);
 /* Called when a worker's batch has ended. */
 void served_profile_quiet(struct served *s);
 
-struct profile_counts served_profile_counts(const struct served *s);
+struct profiler_counts served_profile_counts(const struct served *s);
 
 #endif

@@ -68,7 +68,7 @@ static void write_app(const struct served *s, enum metric metric, uint32_t app, 
 
 /* ---- the profiler ---------------------------------------------------------------------------- */
 
-static void write_dropped(const struct served *s, const struct profile_counts *c,
+static void write_dropped(const struct served *s, const struct profiler_counts *c,
                           struct buf *text) {
     const struct {
         const char *why;
@@ -81,7 +81,7 @@ static void write_dropped(const struct served *s, const struct profile_counts *c
 }
 
 bool served_profile_metric(const struct served *s, uint32_t index, struct buf *text) {
-    struct profile_counts c = served_profile_counts(s);
+    struct profiler_counts c = served_profile_counts(s);
     if (index >= METRICS) return false;
     if (index == DROPPED)
         write_dropped(s, &c, text);

@@ -9,7 +9,7 @@
 
 #include "daemon/serve/gateway/config/models_file.h"
 #include "daemon/serve/gateway/profile/measure.h"
-#include "daemon/serve/gateway/served/asking.h"
+#include "daemon/serve/gateway/served/unanswered.h"
 #include "daemon/serve/worker/model_worker.h"
 
 /* The ways in which requests end: X(NAME, text). */
@@ -48,7 +48,7 @@ struct served {
     struct model_worker_config config; /* configuration of all its workers */
     char **argv;
     struct plan *plan;
-    struct asking asking;
+    struct unanswered asking;
     struct measure measure;         /* measure of times alone */
     struct served_profile *profile; /* NULL: none */
     struct served_worker *workers;

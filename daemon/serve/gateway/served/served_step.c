@@ -14,7 +14,7 @@
 static void refuse(struct served *s, uint64_t id, enum served_end end, int status,
                    const char *text) {
     struct refusal why = {.retry_after_s = end == SERVED_REFUSED ? RETRY_AFTER_S : 0};
-    struct asked *asked = asking_find(&s->asking, id);
+    struct asked *asked = unanswered_find(&s->asking, id);
     if (!asked) return;
     refusal_say(&why, status, "model \"%.64s\": %s", s->model->name, text);
     served_end(s, asked, end, &why);

@@ -36,7 +36,7 @@ static void on_done(void *ctx, struct model_worker *worker, uint64_t number, str
     s->stepping =
         true; /* defers steps caused by the answers, because the next batch overwrites w->ids */
     for (uint32_t i = 0; i < w->count; i++) {
-        struct asked *asked = asking_find(&s->asking, w->ids[i]);
+        struct asked *asked = unanswered_find(&s->asking, w->ids[i]);
         uint32_t count;
         const struct tensor *outputs = result_outputs(r, i, &count);
         if (!asked) continue;
@@ -72,7 +72,7 @@ static void on_lost(void *ctx, struct model_worker *worker, uint64_t number, con
     served_batches_withdraw(w);
     s->stepping = true;
     for (uint32_t i = 0; i < count; i++) {
-        struct asked *asked = asking_find(&s->asking, w->ids[i]);
+        struct asked *asked = unanswered_find(&s->asking, w->ids[i]);
         if (asked && asked->lost)
             served_batches_give_up(s, asked->id, SERVED_LOST, 503,
                                    "two workers ended while they computed the request: ", why);
@@ -119,5 +119,5 @@ static void on_profiler_stopped(void *ctx) {
     served_one_less(ctx);
 }
 
-const struct profile_ops served_workers_profiler_ops = {
+const struct profiler_ops served_workers_profiler_ops = {
     .crowded = is_crowded, .alone = on_alone, .stopped = on_profiler_stopped};

@@ -7,35 +7,35 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/broker/store/profile.h"
+#include "daemon/broker/store/program_profile.h"
 
-static struct profiles p;
-static char why[PROFILE_WHY_BYTES];
+static struct program_profiles p;
+static char why[PROGRAM_PROFILE_WHY_BYTES];
 
 static void teardown(void) {
-    profile_finish(&p);
+    program_profile_finish(&p);
 }
 
 TestSuite(profile, .fini = teardown);
 
 static void learn(uint64_t uid, uint64_t key, uint64_t persistent, uint64_t ephemeral,
                   uint64_t iterations) {
-    struct profile m = {.uid = uid,
-                        .key = key,
-                        .persistent_bytes = persistent,
-                        .ephemeral_bytes = ephemeral,
-                        .iterations = iterations,
-                        .iteration_ns = 7};
+    struct program_profile m = {.uid = uid,
+                                .key = key,
+                                .persistent_bytes = persistent,
+                                .ephemeral_bytes = ephemeral,
+                                .iterations = iterations,
+                                .iteration_ns = 7};
 
-    cr_assert_eq(profile_learn(&p, &m), 0);
+    cr_assert_eq(program_profile_learn(&p, &m), 0);
 }
 
 Test(profile, user_and_program_together_are_the_key) {
     learn(1, 42, 100, 0, 1);
-    cr_assert_not_null(profile_find(&p, 1, 42));
-    cr_assert_null(profile_find(&p, 2, 42));
-    cr_assert_null(profile_find(&p, 1, 43));
-    cr_assert_null(profile_find(&p, 1, 0), "0 is no program");
+    cr_assert_not_null(program_profile_find(&p, 1, 42));
+    cr_assert_null(program_profile_find(&p, 2, 42));
+    cr_assert_null(program_profile_find(&p, 1, 43));
+    cr_assert_null(program_profile_find(&p, 1, 0), "0 is no program");
 }
 
 Test(profile, needs_grow_at_once_and_shrink_slowly) {
@@ -51,30 +51,30 @@ Test(profile, needs_grow_at_once_and_shrink_slowly) {
 }
 
 Test(profile, the_table_is_bounded_and_the_oldest_use_goes) {
-    for (uint64_t i = 1; i <= PROFILE_MAX; i++)
+    for (uint64_t i = 1; i <= PROGRAM_PROFILE_MAX; i++)
         learn(1, i, i, 0, 1);
     learn(1, 1, 1, 0, 1); /* used again, so that the second profile is the oldest */
-    learn(1, PROFILE_MAX + 1, 5, 0, 1);
-    cr_assert_eq(p.count, PROFILE_MAX);
-    cr_assert_not_null(profile_find(&p, 1, 1));
-    cr_assert_null(profile_find(&p, 1, 2));
-    cr_assert_not_null(profile_find(&p, 1, 3));
+    learn(1, PROGRAM_PROFILE_MAX + 1, 5, 0, 1);
+    cr_assert_eq(p.count, PROGRAM_PROFILE_MAX);
+    cr_assert_not_null(program_profile_find(&p, 1, 1));
+    cr_assert_null(program_profile_find(&p, 1, 2));
+    cr_assert_not_null(program_profile_find(&p, 1, 3));
 }
 
 Test(profile, its_text_comes_back_also_when_it_is_as_long_as_can_be) {
-    struct profiles again;
+    struct program_profiles again;
     struct buf b;
 
-    for (uint64_t i = 0; i < PROFILE_MAX; i++)
+    for (uint64_t i = 0; i < PROGRAM_PROFILE_MAX; i++)
         learn(UINT64_MAX - i, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX);
     buf_init(&b);
-    profile_init(&again);
-    profile_print(&p, &b);
-    cr_assert_leq(b.len, PROFILE_FILE_MAX);
-    cr_assert_eq(profile_parse(&again, buf_str(&b), b.len, why), 0, "%s", why);
+    program_profile_init(&again);
+    program_profile_print(&p, &b);
+    cr_assert_leq(b.len, PROGRAM_PROFILE_FILE_MAX);
+    cr_assert_eq(program_profile_parse(&again, buf_str(&b), b.len, why), 0, "%s", why);
     cr_assert_eq(again.count, p.count);
     cr_assert_arr_eq(again.items, p.items, p.count * sizeof(*p.items));
-    profile_finish(&again);
+    program_profile_finish(&again);
     buf_finish(&b);
 }
 
@@ -83,12 +83,12 @@ Test(profile, its_text_has_these_bytes) {
 
     buf_init(&b);
     learn(1000, 42, 3, 4, 6);
-    profile_print(&p, &b);
+    program_profile_print(&p, &b);
     cr_assert_str_eq(buf_str(&b), "salus-profiles 1 1\n1000 42 3 4 7 6 0 1\n");
     buf_finish(&b);
 }
 
-#define PARSE(text) profile_parse(&p, text, sizeof(text) - 1, why)
+#define PARSE(text) program_profile_parse(&p, text, sizeof(text) - 1, why)
 
 #define EXPECT_WRONG(text, reason)                \
     do {                                          \
@@ -127,7 +127,7 @@ Test(profile, every_cut_of_a_good_text_is_refused) {
     static const char good[] = "salus-profiles 1 2\n1 2 3 4 5 6 7 8\n1 3 3 4 5 6 7 8\n";
 
     cr_assert_eq(PARSE(good), 0);
-    profile_finish(&p);
+    program_profile_finish(&p);
     for (size_t n = 0; n < sizeof(good) - 1; n++)
-        cr_assert_eq(profile_parse(&p, good, n, why), -EINVAL, "cut at %zu", n);
+        cr_assert_eq(program_profile_parse(&p, good, n, why), -EINVAL, "cut at %zu", n);
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/ctl/environment/frameworks.h"
-#include "daemon/ctl/environment/said.h"
+#include "daemon/ctl/environment/last_notice.h"
 
 static struct frameworks_setting settings[FRAMEWORKS_MAX];
 static const struct frameworks_choice soft = {false, true}, other = {false, false},
@@ -187,29 +187,29 @@ TestSuite(ctl_said, .init = make_dir, .fini = remove_dir, .timeout = 180);
 
 Test(ctl_said, is_new_once) {
     setenv("HOME", dir, 1);
-    cr_assert(said_is_new("one"));
-    cr_assert_not(said_is_new("one"));
+    cr_assert(last_notice_is_new("one"));
+    cr_assert_not(last_notice_is_new("one"));
     cr_assert_eq(access(in_dir(".local/state/salus/said"), R_OK), 0);
-    cr_assert(said_is_new("on"));
-    cr_assert(said_is_new("one"));
+    cr_assert(last_notice_is_new("on"));
+    cr_assert(last_notice_is_new("one"));
     setenv("XDG_STATE_HOME", dir, 1);
-    cr_assert(said_is_new("one"), "it is another place");
-    cr_assert_not(said_is_new("one"));
+    cr_assert(last_notice_is_new("one"), "it is another place");
+    cr_assert_not(last_notice_is_new("one"));
     cr_assert_eq(access(in_dir("salus/said"), R_OK), 0);
 }
 
 static void expect_always_new(const char *home) {
     setenv("HOME", home, 1);
-    cr_assert(said_is_new("x"), "%s", home);
-    cr_assert(said_is_new("x"), "%s", home);
+    cr_assert(last_notice_is_new("x"), "%s", home);
+    cr_assert(last_notice_is_new("x"), "%s", home);
 }
 
 Test(ctl_said, where_nothing_can_be_kept_it_is_new_each_time) {
     static char much[5000];
 
     unsetenv("HOME");
-    cr_assert(said_is_new("x"));
-    cr_assert(said_is_new("x"));
+    cr_assert(last_notice_is_new("x"));
+    cr_assert(last_notice_is_new("x"));
     expect_always_new("");
     expect_always_new("/nonexistent");
     expect_always_new("relative");
@@ -218,8 +218,8 @@ Test(ctl_said, where_nothing_can_be_kept_it_is_new_each_time) {
     expect_always_new(in_dir("file"));
     setenv("HOME", dir, 1);
     memset(much, 'x', sizeof(much) - 1);
-    cr_assert(said_is_new(much));
-    cr_assert(said_is_new(much));
+    cr_assert(last_notice_is_new(much));
+    cr_assert(last_notice_is_new(much));
 }
 
 /* Links, files that other users could have changed, and non-files are neither read nor written. */
@@ -232,17 +232,17 @@ Test(ctl_said, a_hostile_home_leads_nowhere) {
     snprintf(target, sizeof(target), "%s", in_dir("target"));
     mkdir(in_dir("salus"), 0700);
     cr_assert_eq(symlink(target, in_dir("salus/said")), 0);
-    cr_assert(said_is_new("x"));
+    cr_assert(last_notice_is_new("x"));
     cr_assert_eq(lstat(in_dir("salus/said"), &st), 0);
     cr_assert(S_ISREG(st.st_mode), "the link was replaced, not followed");
     cr_assert_eq(stat(target, &st), 0);
     cr_assert_eq(st.st_size, 1);
     cr_assert_eq(unlink(in_dir("salus/said")), 0);
     cr_assert_eq(mkfifo(in_dir("salus/said"), 0600), 0);
-    cr_assert(said_is_new("x"), "and nobody waits for its writer");
+    cr_assert(last_notice_is_new("x"), "and nobody waits for its writer");
     cr_assert_eq(chmod(in_dir("salus"), 0777), 0);
-    cr_assert(said_is_new("x"));
-    cr_assert(said_is_new("x"), "others may write there");
+    cr_assert(last_notice_is_new("x"));
+    cr_assert(last_notice_is_new("x"), "others may write there");
     cr_assert_eq(chmod(in_dir("salus"), 0700), 0);
-    cr_assert_not(said_is_new("x"));
+    cr_assert_not(last_notice_is_new("x"));
 }

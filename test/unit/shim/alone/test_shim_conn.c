@@ -23,7 +23,7 @@
 #include "common/log.h"
 #include "proto/cuda/cuda_abi.h"
 #include "proto/wire/job.h"
-#include "shim/process/profile.h"
+#include "shim/process/program_identity.h"
 #include "test/lib/description.h"
 
 #define GRANULE (2ull << 20)
@@ -252,7 +252,7 @@ Test(shim_conn, says_what_the_user_said_about_the_job) {
     cr_assert_str_eq(j->group, "ring");
     cr_assert_eq(j->iterations, 0);
     cr_assert_eq(j->admit_timeout_ns, 120000000000ull);
-    cr_assert_eq(j->profile, profile_self());
+    cr_assert_eq(j->profile, program_identity_self());
 }
 
 Test(shim_conn, asks_for_the_gpu_that_the_user_named) {
@@ -301,15 +301,15 @@ Test(shim_conn, a_gpu_that_is_misspelt_is_no_job) {
 Test(shim_conn, a_profile_is_a_program_and_its_arguments) {
     const char args[] = "train\0--rate\0001\0", other_name[] = "./train\0--rate\0001\0";
     const char other_args[] = "train\0--rate\0002\0", joined[] = "train\0--rate1\0";
-    uint64_t profile = profile_of("/bin/train", args, sizeof(args) - 1);
+    uint64_t profile = program_identity_of("/bin/train", args, sizeof(args) - 1);
     cr_assert_neq(profile, 0);
-    cr_assert_eq(profile, profile_of("/bin/train", other_name, sizeof(other_name) - 1));
-    cr_assert_neq(profile, profile_of("/opt/train", args, sizeof(args) - 1));
-    cr_assert_neq(profile, profile_of("/bin/train", other_args, sizeof(other_args) - 1));
-    cr_assert_neq(profile, profile_of("/bin/train", joined, sizeof(joined) - 1));
-    cr_assert_neq(profile, profile_of("/bin/train", args, 6));
-    cr_assert_eq(profile_self(), profile_self());
-    cr_assert_neq(profile_self(), profile_of("", "", 0));
+    cr_assert_eq(profile, program_identity_of("/bin/train", other_name, sizeof(other_name) - 1));
+    cr_assert_neq(profile, program_identity_of("/opt/train", args, sizeof(args) - 1));
+    cr_assert_neq(profile, program_identity_of("/bin/train", other_args, sizeof(other_args) - 1));
+    cr_assert_neq(profile, program_identity_of("/bin/train", joined, sizeof(joined) - 1));
+    cr_assert_neq(profile, program_identity_of("/bin/train", args, 6));
+    cr_assert_eq(program_identity_self(), program_identity_self());
+    cr_assert_neq(program_identity_self(), program_identity_of("", "", 0));
 }
 
 Test(shim_conn, asks_for_another_place_when_something_is_in_the_way) {

@@ -7,24 +7,24 @@
 #include <criterion/criterion.h>
 
 #include "proto/wire/record.h"
-#include "shim/device/asker.h"
+#include "shim/device/caller.h"
 #include "test/lib/shim/rig.h"
 
 #define DEVICE 90
 
 static uint32_t told; /* reported capability; 0: the device's own */
 
-uint32_t asker_capability(const void *caller) {
+uint32_t caller_capability(const void *caller) {
     (void)caller;
     return told ? told : DEVICE;
 }
 
-uint32_t asker_image_capability(const void *caller) {
+uint32_t caller_image_capability(const void *caller) {
     (void)caller;
     return told;
 }
 
-bool asker_is_library(const char *path) {
+bool caller_is_library(const char *path) {
     (void)path;
     return told != 0;
 }

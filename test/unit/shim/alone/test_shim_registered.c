@@ -22,7 +22,7 @@
 
 #include "common/log.h"
 #include "shim/connection/state.h"
-#include "shim/host_memory/hold.h"
+#include "shim/host_memory/page_block.h"
 #include "shim/host_memory/pages.h"
 #include "shim/host_memory/registered.h"
 #include "shim/host_memory/share.h"
@@ -368,8 +368,8 @@ Test(shim_registered, only_what_is_ours_is_given_back) {
 static bool without_holder(void) {
     if (geteuid() == 0 && syscall(SYS_setresuid, 65534, 65534, 0)) return false;
     prctl(PR_SET_DUMPABLE, 1);
-    int holder = hold_open();
-    if (holder >= 0) hold_close(holder);
+    int holder = page_block_open();
+    if (holder >= 0) page_block_close(holder);
     return holder < 0;
 }
 
@@ -747,9 +747,9 @@ Test(shim_registered, threads_that_use_it_notice_nothing, .timeout = 600) {
     enum { COUNT = sizeof(uses) / sizeof(*uses) };
     pthread_t threads_of[COUNT];
     uint64_t by_device = 0;
-    int holder = hold_open();
+    int holder = page_block_open();
     if (holder < 0) cr_skip_test("whoever runs this may not hold pages");
-    hold_close(holder);
+    page_block_close(holder);
     cr_assert(sizeof(struct used) <= USED_BYTES && pipe(line) == 0);
     used = pages(USED_BYTES);
     for (uint64_t i = 0; i < COUNT; i++)
@@ -773,9 +773,9 @@ Test(shim_registered, what_cannot_be_held) {
     pthread_t thread;
     void *n;
     uint64_t sum = 0;
-    int holder = hold_open(), file = memfd_create("file", MFD_CLOEXEC);
+    int holder = page_block_open(), file = memfd_create("file", MFD_CLOEXEC);
     if (holder < 0) cr_skip_test("whoever runs this may not hold pages");
-    hold_close(holder);
+    page_block_close(holder);
     uint64_t *host = pages(20 * PAGE);
     cr_assert_eq(ftruncate(file, (off_t)PAGE), 0);
     cr_assert_eq(mmap((char *)host + 19 * PAGE, PAGE, PROT_READ | PROT_WRITE,
@@ -921,9 +921,9 @@ static void *use_a_threads_stack(void *arg) {
 
 Test(shim_registered, on_a_threads_stack) {
     pthread_t thread;
-    int holder = hold_open();
+    int holder = page_block_open();
     if (holder < 0) strangers++; /* the other thread waits, as it would for a program */
-    if (holder >= 0) hold_close(holder);
+    if (holder >= 0) page_block_close(holder);
     cr_assert_eq(pthread_create(&thread, NULL, use_a_threads_stack, NULL), 0);
     pthread_join(thread, NULL);
 }
@@ -979,9 +979,9 @@ Test(shim_registered, a_stack_that_others_write_to) {
     void *n;
     _Alignas(PAGE) uint64_t words[1024] = {0};
     uint64_t sum = 0;
-    int holder = hold_open();
+    int holder = page_block_open();
     if (holder < 0) cr_skip_test("whoever runs this may not hold pages");
-    hold_close(holder);
+    page_block_close(holder);
     stop = 0;
     cr_assert_eq(pthread_create(&thread, NULL, write_on, words), 0);
     for (int i = 0; i < 60; i++) {

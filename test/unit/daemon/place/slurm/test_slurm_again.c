@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/place/slurm/placer/again.h"
+#include "daemon/place/slurm/placer/memory_retry.h"
 
 #define MIB (1ull << 20)
 
@@ -32,7 +32,7 @@ static void set_up(void) {
 TestSuite(slurm_again, .init = set_up);
 
 Test(slurm_again, it_gets_what_it_needed_and_a_quarter) {
-    cr_assert_eq(again_judge(&w, &lack, &next), AGAIN_YES);
+    cr_assert_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_YES);
     cr_expect_eq(next.ask.mem_bytes, 500 * MIB);
     cr_expect_eq(next.ask.persistent_bytes, 450 * MIB, "what is of an iteration stays");
     cr_expect_eq(next.more, 1);
@@ -44,49 +44,51 @@ Test(slurm_again, it_gets_what_it_needed_and_a_quarter) {
 
 Test(slurm_again, who_said_nothing_has_said_it_then) {
     lack.note.ask = (struct ask){0};
-    cr_assert_eq(again_judge(&w, &lack, &next), AGAIN_YES);
+    cr_assert_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_YES);
     cr_expect(next.ask.mem_bytes == 500 * MIB && next.ask.persistent_bytes == 500 * MIB);
 }
 
 Test(slurm_again, no_more_than_a_gpu_has) {
     lack.needed_bytes = 900 * MIB;
-    cr_assert_eq(again_judge(&w, &lack, &next), AGAIN_YES);
+    cr_assert_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_YES);
     cr_expect_eq(next.ask.mem_bytes, 1000 * MIB, "the other node does not report");
     lack.needed_bytes = 1000 * MIB + 1;
-    cr_expect_eq(again_judge(&w, &lack, &next), AGAIN_TOO_LARGE);
+    cr_expect_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_TOO_LARGE);
     nodes[1].reported = true;
-    cr_expect_eq(again_judge(&w, &lack, &next), AGAIN_YES);
+    cr_expect_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_YES);
     nodes[0].reported = nodes[1].reported = false;
-    cr_expect_eq(again_judge(&w, &lack, &next), AGAIN_TOO_LARGE, "nothing is known of any");
+    cr_expect_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_TOO_LARGE,
+                 "nothing is known of any");
 }
 
 /* Other jobs on its GPU used more memory than they had requested. */
 Test(slurm_again, what_was_asked_is_not_made_less) {
     lack.note.ask.mem_bytes = 700 * MIB;
-    cr_assert_eq(again_judge(&w, &lack, &next), AGAIN_YES);
+    cr_assert_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_YES);
     cr_expect(next.ask.mem_bytes == 700 * MIB && next.ask.persistent_bytes == 150 * MIB);
     cr_expect_eq(next.more, 1);
 }
 
 Test(slurm_again, an_end_counts_once) {
-    cr_assert_eq(again_judge(&w, &lack, &next), AGAIN_YES);
+    cr_assert_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_YES);
     lack.note = next;
-    cr_expect_eq(again_judge(&w, &lack, &next), AGAIN_KNOWN, "it ended for something else since");
+    cr_expect_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_KNOWN,
+                 "it ended for something else since");
     lack.at_ms++;
-    cr_expect_eq(again_judge(&w, &lack, &next), AGAIN_YES);
+    cr_expect_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_YES);
 }
 
 Test(slurm_again, three_times_and_never_more) {
     int times = 0;
 
-    while (again_judge(&w, &lack, &next) == AGAIN_YES && times < 100) {
+    while (memory_retry_judge(&w, &lack, &next) == MEMORY_RETRY_YES && times < 100) {
         times++;
         lack.note = next;
         lack.at_ms++;
         lack.needed_bytes += MIB;
     }
     cr_expect_eq(times, 3);
-    cr_expect_eq(again_judge(&w, &lack, &next), AGAIN_TOO_OFTEN);
+    cr_expect_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_TOO_OFTEN);
 }
 
 /* After a restart, the placer reads the note that Slurm has stored as text. */
@@ -94,7 +96,7 @@ Test(slurm_again, it_is_remembered_in_the_note) {
     char text[NOTE_BYTES];
     struct note n;
 
-    cr_assert_eq(again_judge(&w, &lack, &next), AGAIN_YES);
+    cr_assert_eq(memory_retry_judge(&w, &lack, &next), MEMORY_RETRY_YES);
     note_print(&next, text, sizeof(text));
     cr_expect_not_null(strstr(text, " wait=300 more=1 lacked=9000; tried=n2"), "%s", text);
     cr_assert_eq(note_parse(&n, text), 0);

@@ -10,7 +10,7 @@
 
 #include "daemon/place/slurm/ask.h"
 #include "daemon/place/slurm/gres.h"
-#include "daemon/place/slurm/note.h"
+#include "daemon/place/slurm/job_note.h"
 
 static char why[ASK_WHY_BYTES];
 

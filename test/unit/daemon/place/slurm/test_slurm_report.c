@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/place/slurm/placer/fresh.h"
 #include "daemon/place/slurm/placer/report.h"
+#include "daemon/place/slurm/placer/report_age.h"
 
 static char why[REPORT_WHY_BYTES];
 
@@ -206,19 +206,19 @@ Test(slurm_report, cut_reports_do_no_harm) {
 }
 
 Test(slurm_report, age_is_since_it_changed) {
-    struct fresh f = {0};
+    struct report_age f = {0};
 
-    cr_expect_eq(fresh_age_ns(&f, "n1", "a", 100), 0);
-    cr_expect_eq(fresh_age_ns(&f, "n2", "a", 150), 0);
-    cr_expect_eq(fresh_age_ns(&f, "n1", "a", 160), 60);
-    cr_expect_eq(fresh_age_ns(&f, "n1", "b", 170), 0);
-    cr_expect_eq(fresh_age_ns(&f, "n1", "b", 180), 10);
-    cr_expect_eq(fresh_age_ns(&f, "n2", "a", 180), 30);
+    cr_expect_eq(report_age_ns(&f, "n1", "a", 100), 0);
+    cr_expect_eq(report_age_ns(&f, "n2", "a", 150), 0);
+    cr_expect_eq(report_age_ns(&f, "n1", "a", 160), 60);
+    cr_expect_eq(report_age_ns(&f, "n1", "b", 170), 0);
+    cr_expect_eq(report_age_ns(&f, "n1", "b", 180), 10);
+    cr_expect_eq(report_age_ns(&f, "n2", "a", 180), 30);
     for (int i = 0; i < 300; i++) {
         char name[8];
         snprintf(name, sizeof(name), "m%d", i);
-        cr_assert_eq(fresh_age_ns(&f, name, "a", 200), 0);
+        cr_assert_eq(report_age_ns(&f, name, "a", 200), 0);
     }
-    cr_expect_eq(fresh_age_ns(&f, "m7", "a", 300), 100);
-    fresh_finish(&f);
+    cr_expect_eq(report_age_ns(&f, "m7", "a", 300), 100);
+    report_age_finish(&f);
 }

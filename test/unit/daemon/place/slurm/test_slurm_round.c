@@ -24,7 +24,7 @@ static struct world w = {.nodes = nodes,
                          .partitions = partitions,
                          .partition_count = 2,
                          .jobs = jobs};
-static struct tell_config config;
+static struct cluster_report_config config;
 static struct round_answer answer;
 static char why[200];
 static int64_t now;
@@ -32,8 +32,8 @@ static int64_t now;
 static void set_up(void) {
     static const char *const names[] = {"n1", "n2", "n3", "n4", "n5", "n6", "n7"};
 
-    config =
-        (struct tell_config){.util = 0.5, .mem_bytes = GIB / 8, .slack = 0.1, .patience_s = 60};
+    config = (struct cluster_report_config){
+        .util = 0.5, .mem_bytes = GIB / 8, .slack = 0.1, .patience_s = 60};
     w.job_count = 0;
     w.node_count = NODES;
     now = NOW;

@@ -3,7 +3,7 @@
  * A request whose JSON equals the previous one's: it gives the same as if it were parsed, and only
  * equal ones are taken over.
  */
-#include "daemon/serve/infer/again.h"
+#include "daemon/serve/infer/previous_request.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -52,13 +52,13 @@ static void parse(struct request *r, const struct request_body *body) {
 }
 
 /* State after a request with this JSON. */
-static struct again after(const char *json, const char *rest, size_t bytes) {
+static struct previous_request after(const char *json, const char *rest, size_t bytes) {
     struct request_body body = body_of(json, rest, bytes);
-    struct again a = {0};
+    struct previous_request a = {0};
     struct request r;
 
     parse(&r, &body);
-    again_keep(&a, &r, &body);
+    previous_request_keep(&a, &r, &body);
     cr_assert_null(r.inputs);
     free((void *)body.data);
     return a;
@@ -85,33 +85,34 @@ static void expect_same(const struct request *r, const struct request *as) {
 Test(infer_again, is_as_if_it_were_parsed) {
     /* Allocated first, so that the two bodies are at different addresses. */
     struct request_body body = body_of(said, other_data, DATA_BYTES);
-    struct again a = after(said, data, DATA_BYTES);
+    struct previous_request a = after(said, data, DATA_BYTES);
     struct request r, parsed;
 
     parse(&parsed, &body);
     for (int i = 0; i < 3; i++) {
-        cr_assert(again_take(&a, &body, &model, versions[1], &r));
+        cr_assert(previous_request_take(&a, &body, &model, versions[1], &r));
         expect_same(&r, &parsed);
-        cr_expect_not(again_take(&a, &body, &model, versions[1], &parsed), "it is given once");
-        again_keep(&a, &r, &body);
+        cr_expect_not(previous_request_take(&a, &body, &model, versions[1], &parsed),
+                      "it is given once");
+        previous_request_keep(&a, &r, &body);
     }
     request_finish(&parsed);
-    again_finish(&a);
+    previous_request_finish(&a);
     free((void *)body.data);
 }
 
-static bool takes(struct again *a, const char *json, const char *rest, size_t bytes) {
+static bool takes(struct previous_request *a, const char *json, const char *rest, size_t bytes) {
     struct request_body body = body_of(json, rest, bytes);
     struct request r;
-    bool taken = again_take(a, &body, &model, versions[1], &r);
+    bool taken = previous_request_take(a, &body, &model, versions[1], &r);
 
-    if (taken) again_keep(a, &r, &body);
+    if (taken) previous_request_keep(a, &r, &body);
     free((void *)body.data);
     return taken;
 }
 
 Test(infer_again, only_what_is_the_same) {
-    struct again a = after(said, data, DATA_BYTES);
+    struct previous_request a = after(said, data, DATA_BYTES);
     struct request_body body = body_of(said, data, DATA_BYTES), short_head = body;
     char *changed = strdup(said);
     struct request r;
@@ -125,21 +126,22 @@ Test(infer_again, only_what_is_the_same) {
     cr_expect_not(takes(&a, said, data, DATA_BYTES - 1), "too little");
     cr_expect_not(takes(&a, said, data, DATA_BYTES + 1), "too much");
     cr_expect_not(takes(&a, said, "\1\0\0\0\2\0\0\0\4\0\0\0abc", DATA_BYTES), "a wrong length");
-    cr_expect_not(again_take(&a, &body, &other, versions[1], &r), "another model");
-    cr_expect_not(again_take(&a, &body, &model, versions[0], &r), "another version");
+    cr_expect_not(previous_request_take(&a, &body, &other, versions[1], &r), "another model");
+    cr_expect_not(previous_request_take(&a, &body, &model, versions[0], &r), "another version");
     short_head.head_bytes--;
-    cr_expect_not(again_take(&a, &short_head, &model, versions[1], &r), "a part of it");
+    cr_expect_not(previous_request_take(&a, &short_head, &model, versions[1], &r), "a part of it");
     short_head.head_bytes = REQUEST_NO_HEADER;
-    cr_expect_not(again_take(&a, &short_head, &model, versions[1], &r), "all of it JSON");
+    cr_expect_not(previous_request_take(&a, &short_head, &model, versions[1], &r),
+                  "all of it JSON");
     cr_expect(takes(&a, said, data, DATA_BYTES), "and it is kept through all that");
     free(changed);
     free((void *)body.data);
-    again_finish(&a);
+    previous_request_finish(&a);
 }
 
 /* The second tensor has no data, and no memory follows the body. */
 Test(infer_again, what_is_shorter_is_not_read_beyond_its_end) {
-    struct again a = after(said, data, DATA_BYTES);
+    struct previous_request a = after(said, data, DATA_BYTES);
     size_t page = (size_t)sysconf(_SC_PAGESIZE), head = strlen(said), bytes = head + 8;
     char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *at = pages + page - bytes;
@@ -150,41 +152,41 @@ Test(infer_again, what_is_shorter_is_not_read_beyond_its_end) {
     cr_assert_eq(mprotect(pages + page, page, PROT_NONE), 0);
     memcpy(at, said, head);
     memcpy(at + head, data, 8);
-    cr_expect_not(again_take(&a, &body, &model, versions[1], &r));
+    cr_expect_not(previous_request_take(&a, &body, &model, versions[1], &r));
     munmap(pages, 2 * page);
-    again_finish(&a);
+    previous_request_finish(&a);
 }
 
 Test(infer_again, what_was_json_is_read_anew) {
     static const char json[] = "{\"inputs\":[{\"name\":\"a\",\"datatype\":\"INT32\",\"shape\":[1],"
                                "\"data\":[5]},{\"name\":\"b\",\"datatype\":\"BYTES\",\"shape\":[1],"
                                "\"parameters\":{\"binary_data_size\":7}}]}";
-    struct again a = after(json, data + 8, 7);
+    struct previous_request a = after(json, data + 8, 7);
 
     cr_expect_null(a.request.inputs);
     cr_expect_not(takes(&a, json, data + 8, 7));
-    again_finish(&a);
+    previous_request_finish(&a);
 }
 
 Test(infer_again, what_is_long_is_not_kept) {
-    char *json = malloc(AGAIN_MAX_JSON_BYTES + sizeof(said));
-    struct again a;
+    char *json = malloc(PREVIOUS_REQUEST_MAX_JSON_BYTES + sizeof(said));
+    struct previous_request a;
 
     cr_assert(json);
-    memset(json, ' ', AGAIN_MAX_JSON_BYTES);
-    strcpy(json + AGAIN_MAX_JSON_BYTES, said);
+    memset(json, ' ', PREVIOUS_REQUEST_MAX_JSON_BYTES);
+    strcpy(json + PREVIOUS_REQUEST_MAX_JSON_BYTES, said);
     a = after(json, data, DATA_BYTES);
     cr_expect_null(a.request.inputs);
     cr_expect_null(a.json);
     a = after(json + sizeof(said), data, DATA_BYTES);
     cr_expect(takes(&a, json + sizeof(said), data, DATA_BYTES));
-    again_finish(&a);
+    previous_request_finish(&a);
     free(json);
 }
 
 Test(infer_again, nothing_is_never_the_same) {
-    struct again a = {0};
+    struct previous_request a = {0};
 
     cr_expect_not(takes(&a, said, data, DATA_BYTES));
-    again_finish(&a);
+    previous_request_finish(&a);
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/serve/infer/cut.h"
 #include "daemon/serve/infer/request.h"
+#include "daemon/serve/infer/request_split.h"
 
 #define INPUT(name, type, shape, data) \
     "{\"name\":\"" name "\",\"datatype\":\"" type "\",\"shape\":" shape ",\"data\":" data "}"
@@ -244,14 +244,14 @@ Test(infer_request, only_inputs_are_cut) {
     struct refusal why = {0};
     struct cut c;
 
-    cr_assert_eq(cut_json(&c, json, strlen(json), &why), 0, "%s", why.text);
+    cr_assert_eq(request_split_json(&c, json, strlen(json), &why), 0, "%s", why.text);
     cr_expect_str_eq(
         buf_str(&c.rest),
         "{\"data\":[1],\"x\":{\"inputs\":[{\"data\":[2]}]},\"outputs\":[{\"data\":[3]}]"
         ",\"inputs\":[{\"y\":{\"data\":[4]},\"data\" : 0 }]}");
     cr_expect_eq(c.data[0].bytes, 3);
     cr_expect_eq(memcmp(c.data[0].text, "[5]", 3), 0);
-    cut_finish(&c);
+    request_split_finish(&c);
 }
 
 static char *repeated(const char *begin, const char *each, int count, const char *end) {

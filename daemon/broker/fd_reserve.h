@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The last descriptors of this process, which the broker keeps for itself and gives to no client.
+ * Those before them are not used for device memory.
+ */
+#ifndef DAEMON_BROKER_FD_RESERVE_H
+#define DAEMON_BROKER_FD_RESERVE_H
+
+#include <stdbool.h>
+
+/* A new descriptor is one of the last. Operators' connections may use some of them. */
+bool fd_reserve_fd(int fd, bool operators);
+
+/* A descriptor is in the last quarter, which device memory leaves to clients. */
+bool fd_reserve_for_memory(int fd);
+
+/* The error message when either is true. */
+#define FD_RESERVE_TEXT \
+    "salusd has no file descriptors left; raise LimitNOFILE of its unit, or 'ulimit -Hn'"
+
+#endif
