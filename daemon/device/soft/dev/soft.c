@@ -28,7 +28,7 @@
 #include "daemon/device/soft/dev/provision.h"
 #include "daemon/device/soft/dev/queue.h"
 #include "daemon/device/soft/dev/space.h"
-#include "daemon/device/soft/dev/touching.h"
+#include "daemon/device/soft/dev/touched_memory.h"
 #include "daemon/device/soft/image/image.h"
 #include "daemon/device/soft/launch/clock.h"
 
@@ -322,7 +322,7 @@ static const struct dev_recovery_ops recovery_ops = {
     .module_where = module_where,
     .module_place_at = module_place_at,
     .space_unrestorable = space_unrestorable,
-    .launch_touches = touching_launch,
+    .launch_touches = touched_memory_find,
 };
 
 static const struct dev_spares_ops spares_ops = {

@@ -2,7 +2,7 @@
  *
  * Analyses a launch from the function's parsed PTX.
  */
-#include "daemon/device/soft/dev/touching.h"
+#include "daemon/device/soft/dev/touched_memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "daemon/device/soft/module/code_kernel_info.h"
 #include "daemon/device/touch/touch.h"
 
-int touching_launch(const struct dev_launch *launch, const void *image, size_t bytes,
-                    int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
-                    size_t why_bytes) {
+int touched_memory_find(const struct dev_launch *launch, const void *image, size_t bytes,
+                        int (*see)(void *arg, const struct dev_touched *t), void *arg, char *why,
+                        size_t why_bytes) {
     struct code_kernel_info k;
     (void)image, (void)bytes;
     if (!launch->func->kernel) {
