@@ -165,7 +165,9 @@ Test(plan_step, configurations_that_cannot_be_are_refused) {
     expect_refused((struct plan_config){.sizes = {1, 129}, .size_count = 2},
                    "a batch has at most 128 requests");
     expect_refused((struct plan_config){.size_count = 17}, "there are at most 16 batch sizes");
-    expect_refused((struct plan_config){.c1 = -1}, "must be a finite number above 0");
+    expect_refused(
+        (struct plan_config){.c1 = -1},
+        "c1, the factor of a batch's time (c0 + c1 k l), must be a finite number above 0");
     expect_refused((struct plan_config){.b_per_ms = 2},
                    "b must be above 0 and at most 1 per millisecond");
     expect_refused((struct plan_config){.point_milli = 1000}, "the quantile must be below 1");
