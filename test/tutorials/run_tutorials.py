@@ -6,8 +6,9 @@
 
 The `sh` blocks of a page run in their order in one shell, in an empty folder. PATH has the built programs and nvcc, and
 SALUS names the source tree. A `text` block behind an `sh` block is its expected output: each line must be in the real
-output, in this order. Numbers match any number, blanks any blanks, and a line `...` any lines. Blocks marked `gpu` or
-`torch` run only where there is a real GPU, or a Python with PyTorch (TORCH_PYTHON, or python3).
+output, in this order, with other lines between them or none; a page marks longer gaps by `...`. Numbers match any
+number, except within a word (p99), and blanks any blanks. Blocks marked `gpu` or `torch` run only where there is a real
+GPU, or a Python with PyTorch (TORCH_PYTHON, or python3).
 """
 import glob
 import os
@@ -23,7 +24,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
 PATIENCE_S = 600
 FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
-NUMBER = re.compile(r"\d[\d.,]*")
+NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
 
 
 class Wrong(Exception):
@@ -110,6 +111,8 @@ def run_shell(script, folder, env):
 
 def follow(text, say=lambda line: None):
     """Runs a page. Raises Wrong with what differs. `say`: called with each block that was left out, and why."""
+    if not steps(text):
+        raise Wrong("the page has no commands")
     token = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="salus-tutorial-") as home:
         folder = os.path.join(home, "work")
@@ -123,7 +126,7 @@ def follow(text, say=lambda line: None):
             else:
                 todo.append((commands, expected))
         if not todo:
-            raise Wrong("the page has no commands")
+            return
         script = "set -e\n" + "".join(f"echo; echo {token}\n{commands}\n" for commands, _ in todo)
         status, output = run_shell(script, folder, env)
     printed = output.split(token + "\n")[1:]

@@ -36,6 +36,10 @@ class Runner(unittest.TestCase):
     def test_numbers_blanks_and_left_out_lines_match(self):
         follow(page(("sh", "echo 'took  17.25 s of 1,000'; echo other; echo end"), ("text", "took 3 s of 9\n...\nend")))
 
+    def test_numbers_within_words_count(self):
+        self.wrong(page(("sh", "echo p99 5 ms"), ("text", "p50 3 ms")), "lacks this line")
+        self.wrong(page(("sh", "echo 0x12ab"), ("text", "0x12ac")), "lacks this line")
+
     def test_output_of_another_block_does_not_count(self):
         self.wrong(page(("sh", "echo a"), ("sh", "echo b"), ("text", "a")), "lacks this line:\na")
 

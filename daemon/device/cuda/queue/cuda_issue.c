@@ -102,10 +102,11 @@ void cuda_issue_signal(struct dev_queue *q) {
 }
 
 void cuda_issue_signal_idle(struct dev_queue *q) {
-    bool more = q->number != q->looked;
+    uint64_t unsignalled = q->number - q->signalled;
+    bool grows = unsignalled >= QUEUE_BURST && q->number != q->looked;
     q->looked = q->number;
-    if (q->number == q->signalled) return;
-    if (!more || fdutil_now_ns() - q->unsignalled_since_ns >= QUEUE_BATCH_NS) cuda_issue_signal(q);
+    if (!unsignalled) return;
+    if (!grows || fdutil_now_ns() - q->unsignalled_since_ns >= QUEUE_BATCH_NS) cuda_issue_signal(q);
 }
 
 static void begin(struct dev_queue *q, struct task *t, CUstream stream) {

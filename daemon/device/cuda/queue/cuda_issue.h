@@ -18,8 +18,8 @@ void cuda_issue_time(struct dev_queue *q, struct dev_op *op);
 
 /* Queues a completion signal behind the latest operation, if none is there. */
 void cuda_issue_signal(struct dev_queue *q);
-/* Called at every look for completions: queues it once nothing more came since the previous look,
- * or once the first operation without one was given QUEUE_BATCH_NS ago. */
+/* Called at every look for completions: queues it, unless many operations came since the previous
+ * look, so that more are expected. Then it waits for them for at most QUEUE_BATCH_NS. */
 void cuda_issue_signal_idle(struct dev_queue *q);
 
 /* Gives the driver waiting operations of the queue, as far as it has room. */

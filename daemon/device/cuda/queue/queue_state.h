@@ -28,6 +28,9 @@
  * QUEUE_DEPTH, so that the driver has another one while the worker learns of the first. */
 #define QUEUE_BATCH (QUEUE_DEPTH / 2)
 #define QUEUE_BATCH_NS 100000u
+/* Operations without a signal that make a burst: more are expected behind them. A round of the loop
+ * may take long, so that fewer must not wait for the next one. */
+#define QUEUE_BURST 8u
 #define QUEUE_LEVELS 2u
 #define QUEUE_PARTS 2u /* the running one and the next one */
 #define QUEUE_STREAMS ((1 + SHARE_MAX) * QUEUE_LEVELS)

@@ -128,6 +128,14 @@ BOTH(operations_at_hand_share_a_signal) {
         cr_expect_eq(ops[i].dev.result, 0);
 }
 
+BOTH(a_few_operations_do_not_wait_for_more) {
+    for (uint32_t i = 0; i < 3; i++)
+        launch(queue, i);
+    cr_expect_eq(cuda_rig_poll(&rig), 0);
+    cr_expect_eq(step_all(), 1, "since the first look");
+    cr_expect_eq(cuda_rig_poll(&rig), 3);
+}
+
 BOTH(no_more_than_a_batch_does) {
     for (uint32_t i = 0; i < 2 * BATCH; i++)
         launch(queue, i);
