@@ -59,14 +59,14 @@ lint: check-layers check-style check-cppcheck check-tidy check-mutants-apply ## 
 
 # Each sanitizer has a build folder of its own. Criterion exits with 0 although its workers reported leaks, so the text
 # of a report fails the run. Criterion's workers abort under TSan, so the thread checks are plain programs and the
-# daemon itself under the end-to-end tests.
+# daemon itself under the end-to-end tests. Two programs run at once, so the cause of a failure may be further up in the
+# log than its end.
 check-asan: ## unit tests under ASan and UBSan
 	@mkdir -p build-asan
 	@LSAN_OPTIONS=suppressions=$(abspath scripts/lsan.suppress):print_suppressions=0 SALUS_TEST_PART=$(ASAN_PART) \
 		$(MAKE) --no-print-directory BUILD=build-asan SAN=address,undefined PLAIN_LEFT_OUT="$(ASAN_LEFT_OUT)" \
 		UNIT_LEFT_OUT="$(ASAN_UNIT_LEFT_OUT)" check-unit check-plain \
 		>build-asan/check.log 2>&1 || { tail -60 build-asan/check.log; \
-		# two programs ran at once: the cause may be further up
 		grep -B40 -E '^failed:|[*][*][*]' build-asan/check.log; exit 1; }
 	@! grep -A20 -E 'ERROR: (Address|Leak)Sanitizer|runtime error:' build-asan/check.log
 	@grep -E 'Synthesis' build-asan/check.log

@@ -690,7 +690,7 @@ def test_user_and_group_sections():
             with open(f.name, "w") as g:
                 g.write(text.replace("user_jobs = 3", "user_jobs = 0\nmax_jobs = 5"))
             d.process.send_signal(signal.SIGHUP)
-            wait_for("it says why not", lambda: "key 'max_jobs' is none of section [users]" in d.log())
+            wait_for("it says why not", lambda: "key 'max_jobs' cannot be set in [users]" in d.log())
             close(bobs)
 
 
@@ -765,7 +765,7 @@ def test_user_of_device_memory():
             contains(d.log(), 'why="user_device_memory = 64 MiB: the jobs of user 54321 have ', "the log")
             result, text, s = join_as(ALICE, d, persistent=32 << 20)
             equal(result != 0, True, "said beforehand")
-            contains(text, "user_device_memory = 64MiB: the jobs of user 54321 have 50 MiB, and 32 MiB more",
+            contains(text, "user_device_memory = 64MiB: the jobs of user 54321 have 50 MiB, and this job asks for 32 MiB more",
                      "the refusal")
             contains(str(d.ctl_json("history")), "user_device_memory = 64MiB", "history")
             with Verifier(d, "--uid", str(BOB), "--device", "48", "--rounds", "2") as bob:
