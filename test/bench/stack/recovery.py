@@ -27,7 +27,7 @@ FIGURES = [("reaped", "until the worker is reaped", "ms"), ("freed", "until the 
 RECOVERED = re.compile(r"event=recovered gpu=0 jobs=(\d+) lost=0 .*after_ms=\d+(.*)")
 STEP = re.compile(r"(\w+)_us=(\d+)")
 LOST = re.compile(r"^(\S+)Z error worker event=lost", re.M)
-LEFT = re.compile(r'^(\S+)Z info client job=1 name="worker" left', re.M)
+LEFT = re.compile(r'^(\S+)Z info client job=1 name="worker" event=left', re.M)
 
 
 def faults_of(pid):

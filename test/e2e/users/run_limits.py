@@ -690,7 +690,7 @@ def test_user_and_group_sections():
             with open(f.name, "w") as g:
                 g.write(text.replace("user_jobs = 3", "user_jobs = 0\nmax_jobs = 5"))
             d.process.send_signal(signal.SIGHUP)
-            wait_for("it says why not", lambda: "key 'max_jobs' cannot be set in [users]" in d.log())
+            wait_for("it says why not", lambda: "key 'max_jobs' cannot be set in [user " in d.log())
             close(bobs)
 
 
