@@ -148,7 +148,7 @@ def test_targets_of_latency_are_kept_at_the_cost_of_trainers():
             gives = job(d, name)
             if gives["pause_seconds"] != 0.02 or gives["sms"] != 1:
                 raise AssertionError(f"{name} gives up {gives['pause_seconds']} s, has {gives['sms']} multiprocessors")
-        wait_for("a trainer says why", lambda: any("stands still" in j["why"] for j in d.jobs()))
+        wait_for("a trainer says why", lambda: any("pauses after each iteration" in j["why"] for j in d.jobs()))
         d.ctl("job", "set", str(served["id"]), "slo=10h")
         wait_for("nothing is given up", lambda: not any(j["pause_seconds"] or j["sms"] for j in d.jobs()))
         d.ctl("job", "set", str(served["id"]), "slo=1us")
