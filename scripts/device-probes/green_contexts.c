@@ -116,8 +116,8 @@ static bool same_variable(CUfunction count, CUstream plain, CUfunction green_cou
     return b == a + 1;
 }
 
-/* Measures the cost of a switch: empty kernels in two streams by turns, each waited for, minus the
- * same in one stream. */
+/* Measures the cost of a switch. Reports the time of an empty kernel, waited for, in one stream,
+ * and in two streams by turns; the cost is the difference. */
 static void change(CUfunction in_a, CUstream a, CUfunction in_b, CUstream b) {
     enum { N = 200 };
     double stay[N], change_us[N];

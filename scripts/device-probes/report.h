@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* `name` is the file's name. Reads PROBE_SMALL. */
+/* Begins a report. `name`: the probe's, that of its source file without the extension; both strings
+ * must last. */
 void probe_begin(const char *name, const char *question);
 /* True with PROBE_SMALL=1: use small sizes, for the software GPU or a first look. */
 bool probe_small(void);

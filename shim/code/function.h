@@ -42,7 +42,8 @@ struct function {
     char *name;
     uint16_t generation;
     int carveout, cluster_policy, non_portable_cluster;
-    uint32_t cluster[3];   /* attributes, where the kernel itself requires no cluster; else zeros */
+    /* cluster that the program requires by attributes; zeros: none, or the kernel requires one */
+    uint32_t cluster[3];
     uint16_t launch_flags; /* flags of a launch without a cluster: the cluster that the kernel
                               requires */
 };

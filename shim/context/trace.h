@@ -17,7 +17,7 @@
 #include "proto/wire/wire.h"
 
 #define TRACE_PENDING 4096 /* operations that are not complete; further ones are dropped */
-#define TRACE_MINOR 9      /* minor version of the protocol with WIRE_EVENT_BEGAN */
+#define TRACE_MINOR 9      /* first minor version of the protocol that has WIRE_EVENT_BEGAN */
 
 enum trace_kind { TRACE_KERNEL, TRACE_COPY, TRACE_FILL };
 

@@ -194,9 +194,9 @@ void learn_died(struct learn *l, uint64_t addr) {
 
 /* ---- boundaries ------------------------------------------------------------------------------ */
 
-/* True for a block that was certainly allocated before the boundary's last launch. A block that is
- * not announced lies between two announcements. If the launch lies between the same two, only the
- * count of boundaries can decide. */
+/* True for a block that was certainly allocated before the boundary's last launch. Only ephemeral
+ * blocks are announced; of another block it is known between which two announcements it was
+ * allocated. If the launch lies between the same two, two boundaries since then are proof. */
 static bool before(const struct learn *l, const struct block *b, uint64_t filled) {
     if (b->ephemeral) return b->born <= filled;
     return b->born < filled || l->boundaries - b->boundaries >= 2;

@@ -11,9 +11,10 @@
 struct control_request {
     struct broker *broker;
     const struct ctl_request *request;
-    uid_t uid;                 /* from SO_PEERCRED */
-    struct control *requester; /* connection to answer if the reply needs the worker's answer */
-    int in_fd;                 /* descriptor that came with the request, the caller's; -1: none */
+    uid_t uid; /* from SO_PEERCRED */
+    /* connection that gets the reply later, if that must wait for the worker */
+    struct control *requester;
+    int in_fd;  /* descriptor that came with the request, the caller's; -1: none */
     int out_fd; /* descriptor that goes with the reply, the caller's to close; -1: none */
     struct ctl_out *out;
     const void *bytes; /* encoded reply, owned by `out` */

@@ -32,10 +32,10 @@ struct gpus_ask {
     uint64_t uid_bytes; /* limit of its user on each GPU; UINT64_MAX: none */
 };
 
-/* Chooses a GPU. If the job asked for one: that, or NULL if there is none. Otherwise the GPU with a
- * job of the same run, since they may share memory. Otherwise, among ready GPUs (if none: those not
- * given up) with room for the job: the one with the smallest part of its memory promised to jobs,
- * then the fewest jobs, then the lowest number. */
+/* Chooses a GPU. If the job asked for one: that, or NULL if there is none. Otherwise a GPU that is
+ * not given up with a job of the same user and run, since they may share memory. Otherwise the best
+ * by these, in turn: it is ready; it is not given up; it has room for the job; the smallest part of
+ * its memory is promised to jobs; the fewest jobs; the lowest number. */
 struct gpu *gpus_choose(struct gpus *all, const struct gpus_ask *ask);
 /* Explains that the requested GPU does not exist. */
 void gpus_print_missing(const struct gpus *all, uint32_t asked, char why[GPUS_WHY_BYTES]);

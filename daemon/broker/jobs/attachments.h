@@ -68,7 +68,7 @@ struct attachment {
     uint32_t moved;    /* number of the latest wire_moved */
     struct overdue overdue;
     struct load load;
-    bool welcomed;        /* the job is visible to users */
+    bool welcomed;        /* the client accepted its windows; before, the job is `starting` */
     bool detached;        /* DETACH was sent */
     uint64_t detached_ns; /* time of DETACH */
     int lost;             /* error that its client was told; 0: none */

@@ -18,7 +18,7 @@
 
 /* Number of our parameters, 4 bytes each: x, y and z of the first block, then of the grid. */
 #define SUBGRID_PARAMS 6u
-/* Limit for the kernel's own parameters: with ours they fit what every driver takes. */
+/* Most bytes of the kernel's own parameters; with ours it is 4096, which every driver takes. */
 #define SUBGRID_PARAM_BYTES (4096u - 4 * SUBGRID_PARAMS)
 
 /* False: the kernel may not be split, with `why` (>= 160 bytes) for people. The launch is not

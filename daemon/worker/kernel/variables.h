@@ -30,7 +30,8 @@ int variables_add(struct variables *v, const struct dev_ops *ops, struct dev *de
                   struct savepoint *k, const struct module *m);
 /* True when the savepoint has all variables of the module. */
 bool variables_saved(const struct dev_ops *ops, const struct savepoint *k, const struct module *m);
-/* Saves at most `most` granules from *at on, and advances *at; h->granule_count at the end. 0,
+/* Saves at most `most` granules, from index *at on, and advances *at, which is the savepoint's
+ * granule_count once all are saved. 0,
  * -ENOMEM, or the device's error. */
 int variables_save(struct variables *v, const struct dev_ops *ops, struct dev *dev,
                    struct savepoint *k, uint32_t *at, uint32_t most);

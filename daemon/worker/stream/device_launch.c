@@ -17,7 +17,7 @@ struct environment {
 
     /* The lock guards these, and `next`. */
     struct graph *graph; /* the offered graph, held; NULL: withdrawn, or a client's launch */
-    /* the latest call: the kernel's environment, and the kind of launch */
+    /* the latest call that launched it: the environment whose kernel called, and how */
     struct environment *from;
     enum dev_graph_order how;
     bool running, again;      /* launched; and also in its own tail */

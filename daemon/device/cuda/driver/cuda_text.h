@@ -58,7 +58,7 @@ void cuda_text_close(struct texts *t);
 
 /* True: a kernel that may print can begin, and its output goes to `ops`; cuda_text_leave follows.
  * False: `turn` waits in the line. The caller asks again, and succeeds when it is first in the line
- * and no job's kernels run. */
+ * and no kernel of another job that may print is running. */
 bool cuda_text_enter(struct texts *t, const struct dev_space_ops *ops, void *arg,
                      struct list *turn);
 void cuda_text_leave(struct texts *t);

@@ -125,7 +125,8 @@ static void blame(struct dev_op *op, const struct queues *qs, const struct suspe
                  s->count, s->space ? "of this job " : "");
 }
 
-/* Delivers the output printed so far. */
+/* Gives the jobs what their kernels have printed so far, and waits until that is done. No queue
+ * waits for a turn to print any more. */
 static void settle_texts(struct queues *qs) {
     struct list *pos;
     list_each(pos, &qs->busy) {

@@ -33,7 +33,7 @@ static int32_t map_address(struct lowering *l, const struct ptx_operand *o) {
     return operand_source(l, &plain, 8, false);
 }
 
-/* Adds the numbers of {a, b, ...}, or of a single operand. */
+/* Appends the operands of {a, b, ...}, or a single operand, to x->uses; there must be `count`. */
 static void numbers(struct lowering *l, const struct ptx_operand *o, uint32_t count, uint8_t bytes,
                     struct code_extra *x) {
     const bool list = o && o->kind == PTX_OPND_VEC;

@@ -99,7 +99,8 @@ static inline uint64_t extract_field(uint64_t x, uint32_t pos, uint32_t len, uin
     const uint32_t top = pos + len - 1 < bits - 1 ? pos + len - 1 : bits - 1;
     const uint64_t field = (pos < bits ? x >> (pos & 63) : 0) & low_ones(len);
     const bool fill = sign && len && x >> top & 1;
-    /* The sign fills the bits above those that exist (bits - pos of them, at most len). */
+    /* The sign fills all bits of the result above the `have` bits that come from x: at most len,
+     * and no more than x has above pos. */
     const uint32_t have = pos >= bits ? 0 : bits - pos < len ? bits - pos : len;
     return fill ? field | ~low_ones(have) : field;
 }

@@ -31,7 +31,8 @@ struct fused {
     int32_t places;                    /* places below the largest exponent */
     int32_t least_x, least_y, least_c; /* exponents of subnormals */
     unsigned cut;                      /* bits of a double's mantissa that a result lacks */
-    bool odd; /* the last place records whether bits were cut off, for a second rounding */
+    bool odd; /* round to odd: the last bit is set if bits were cut off, so that a second rounding
+                 is right */
 };
 
 static inline int32_t fused_exponent(float x, int32_t least) {

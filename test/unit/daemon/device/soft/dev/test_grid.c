@@ -290,7 +290,7 @@ static void check_bounds(struct ptxrun *r) {
                   strstr(r->result.text, " of poke: address 0x") &&
                   strstr(r->result.text, "outside the client's memory"),
               "%s", r->result.text);
-    /* The access is inside except for one byte of one lane. */
+    /* 25 lanes read all 100 bytes; a 26th reads the four bytes behind them. */
     int32_t *out = ptxrun_alloc(r, 128);
     cr_assert_eq(ptxrun_launch(r, "peek32", 1, 25, 3, (uint64_t)p, (uint64_t)4, (uint64_t)out), 0);
     int err = ptxrun_launch(r, "peek32", 1, 26, 3, (uint64_t)p, (uint64_t)4, (uint64_t)out);
