@@ -114,14 +114,18 @@ static const struct view {
     const struct render_column *columns;
     const char *alias_one, *alias_many;
 } views[CTL_RECORD_COUNT] = {
-    [CTL_RECORD_STATUS] = {"status", NULL, NULL},
-    [CTL_RECORD_JOB] = {"job", "jobs", job_columns},
-    [CTL_RECORD_GPU] = {"gpu", "gpus", gpu_columns},
-    [CTL_RECORD_LANE] = {"lane", "lanes", lane_columns},
-    [CTL_RECORD_POLICY] = {"policy", "policies", policy_columns},
-    [CTL_RECORD_POLICY_CONFIG] = {"policy", NULL, NULL},
-    [CTL_RECORD_ENDED] = {"job", "history", ended_columns},
-    [CTL_RECORD_USER] = {"user", "users", user_columns, "tenant", "tenants"},
+    [CTL_RECORD_STATUS] = {.one = "status"},
+    [CTL_RECORD_JOB] = {.one = "job", .many = "jobs", .columns = job_columns},
+    [CTL_RECORD_GPU] = {.one = "gpu", .many = "gpus", .columns = gpu_columns},
+    [CTL_RECORD_LANE] = {.one = "lane", .many = "lanes", .columns = lane_columns},
+    [CTL_RECORD_POLICY] = {.one = "policy", .many = "policies", .columns = policy_columns},
+    [CTL_RECORD_POLICY_CONFIG] = {.one = "policy"},
+    [CTL_RECORD_ENDED] = {.one = "job", .many = "history", .columns = ended_columns},
+    [CTL_RECORD_USER] = {.one = "user",
+                         .many = "users",
+                         .columns = user_columns,
+                         .alias_one = "tenant",
+                         .alias_many = "tenants"},
 };
 
 static bool ends_with(const char *text, const char *end) {
