@@ -46,7 +46,8 @@ static const char *above(const char *path, char out[STORE_PATH_BYTES]) {
     return dirname(out);
 }
 
-/* The run directory exists, or can be created. */
+/* Checks that only its owner and root can write to the run directory, that we can, or that it can
+ * be created. Returns the number of errors. */
 static int check_run_dir(const struct config *c, FILE *errors) {
     const struct config_option *o = config_find("run_dir", strlen("run_dir"));
     char parent[STORE_PATH_BYTES];
@@ -65,8 +66,8 @@ static int check_run_dir(const struct config *c, FILE *errors) {
                            above(c->run_dir, parent), strerror(-err));
 }
 
-/* Checks the file of a store. A name without a slash lies in a directory that is checked elsewhere.
- */
+/* Checks the file of a store. A name that does not begin with '/' is in the state directory, which
+ * is not checked here. */
 static int check_store(const struct config *c, enum config_place option, const char *value,
                        FILE *errors) {
     char parent[STORE_PATH_BYTES];

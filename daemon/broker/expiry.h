@@ -12,7 +12,7 @@
 #include <uv.h>
 
 struct expiry {
-    uv_timer_t timer; /* closed by the owner, who also sets its `data` */
+    uv_timer_t timer; /* closed by the owner; its `data` is that of expiry_init */
     uv_timer_cb expired;
 };
 

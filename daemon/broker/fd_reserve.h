@@ -8,13 +8,15 @@
 
 #include <stdbool.h>
 
-/* A new descriptor is one of the last. Operators' connections may use some of them. */
+/* True if a new descriptor is one of the last. With `operators` only half of them count, because
+ * operators' connections may use the others. */
 bool fd_reserve_fd(int fd, bool operators);
 
-/* A descriptor is in the last quarter, which device memory leaves to clients. */
+/* True if a descriptor is in the last quarter, which device memory leaves to clients. Both
+ * functions return false if the number of descriptors has no limit. */
 bool fd_reserve_for_memory(int fd);
 
-/* The error message when either is true. */
+/* The error message when one of the functions above returns true. */
 #define FD_RESERVE_TEXT \
     "salusd has no file descriptors left; raise LimitNOFILE of its unit, or 'ulimit -Hn'"
 

@@ -25,7 +25,8 @@ static void open_reserve(struct listeners *all) {
     if (all->reserve_fd < 0) all->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Stops polling for a while, which would spin: the connection stays readable. */
+/* Stops polling for RETRY_MS: the pending connection keeps the socket readable, so polling would
+ * spin. */
 static void pause_listener(struct listener *l, int err) {
     log_error("server", "event=paused socket=%s why=\"%s\"", l->path, err_text(-err));
     uv_poll_stop(&l->poll);
@@ -41,8 +42,8 @@ static void turn_away(const struct listener *l, int fd) {
     l->turn_away(fd, -EMFILE);
 }
 
-/* No descriptor is free: uses the reserve to accept and refuse a connection. Returns whether there
- * was one. */
+/* No descriptor is free: uses the reserve to accept and refuse a connection. Returns false if the
+ * reserve is in use or no connection waits. */
 static bool turn_away_with_reserve(struct listener *l) {
     struct listeners *all = l->all;
     int fd;
@@ -55,7 +56,8 @@ static bool turn_away_with_reserve(struct listener *l) {
     return fd >= 0;
 }
 
-/* Accepts one connection. Returns 0, or the error for which there is none. */
+/* Accepts one connection, or refuses it when descriptors are scarce. Returns 0, or a positive errno
+ * (EAGAIN: none waits). */
 static int accept_one(struct listener *l) {
     int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), err = fd < 0 ? errno : 0;
 

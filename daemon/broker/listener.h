@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Accepts connections: in batches, never with the last descriptors, and with a pause when there are
- * none. A reserve descriptor allows telling a caller why even then.
+ * Accepts connections in batches, and pauses when no descriptor is left. The last descriptors are
+ * not used, except some of them for operators. A reserve descriptor allows telling a caller why
+ * even when no other is left.
  *
  * Owner: struct server. Thread: the loop's.
  */
@@ -36,8 +37,8 @@ struct listeners {
 };
 
 void listener_init(struct listeners *all, uv_loop_t *loop);
-/* Binds <run_dir>/<name>. The caller has set the members before `fd` and after `path`. Returns
- * -errno with the reason. */
+/* Binds <run_dir>/<name>. listener_init has set `all`; the caller has set `operators` and the
+ * members after `path`. Returns -errno with the reason. */
 int listener_open(struct listener *l, const char *run_dir, const char *name, mode_t mode, char *why,
                   size_t cap);
 void listener_close(

@@ -25,7 +25,7 @@ int server_create(struct server **out, const struct config *config,
 /* Serves until server_stop, SIGTERM or SIGINT. On return every client has been told and the worker
  * has ended. Returns -EIO when no worker ever became ready; server_trouble gives the reason. */
 int server_run(struct server *s);
-const char *server_trouble(const struct server *s); /* empty: none */
+const char *server_trouble(const struct server *s); /* trouble of GPU 0's worker; empty: none */
 void server_stop(struct server *s);
 void server_destroy(struct server *s);
 

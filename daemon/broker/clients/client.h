@@ -31,12 +31,12 @@ enum client_state {
 
 struct clients {
     struct list list;
-    unsigned count, running; /* number of these that are jobs */
+    unsigned count, running; /* clients in `list`; those in state CLIENT_RUNNING */
     unsigned places;         /* number of places taken: places.h */
     uv_idle_t freed;         /* active: places became free */
     uv_idle_cb on_freed;
     void (*begin)(struct client *c); /* called for a client that got a place */
-    bool stopping;                   /* refusals are no client's fault any more */
+    bool stopping; /* salusd is ending: no place is given, and refusals are logged as information */
     /* Parts of the broker that the steps need. */
     uv_loop_t *loop;
     const struct config *config;
@@ -57,7 +57,7 @@ struct client {
     int handles; /* libuv handles whose close callback has not run */
 
     struct user *user;                /* counts this client; as a job from its welcome on */
-    bool said_hello;                  /* a valid one: the client is to become a job */
+    bool said_hello;                  /* its hello was valid: the client is to become a job */
     struct wire_job asked;            /* the job as its hello requested it */
     uint16_t minor;                   /* minor version of its library's protocol */
     uint32_t asked_gpu;               /* GPU requested in its hello or question, plus 1; 0: none */
@@ -68,7 +68,7 @@ struct client {
 
     struct pages pages;
     uint64_t host_bytes;   /* size of its host window */
-    uint64_t pinned_bytes; /* part of that in use at the latest check */
+    uint64_t pinned_bytes; /* pinned memory and mapped files in use at the latest pinned_look */
     int tries;             /* number of windows tried */
     bool lending;          /* the worker is being sent a file: fd_forward.h */
     bool held;             /* nothing is read from it, because no worker has its job */

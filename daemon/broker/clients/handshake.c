@@ -243,7 +243,7 @@ static void offer(struct client *c, const struct wire_worker_msg *msg) {
         client_close(c);
 }
 
-/* The device may have placed the window elsewhere than proposed (1.5). */
+/* Since protocol 1.5 the device may place its window elsewhere than proposed. */
 static void take_place(struct attachment *a, const struct wire_worker_msg *msg) {
     if (msg->windows.dev_base) a->windows.dev_base = msg->windows.dev_base;
 }

@@ -8,8 +8,8 @@
 
 #include "daemon/broker/clients/client.h"
 
-/* Call about once a second. Ends the job that grew most since the previous check if its user
- * exceeds the limit. */
+/* Call about once a second. For each user above the limit, ends the job that grew most since the
+ * previous call. */
 void pinned_look(struct clients *clients);
 
 #endif

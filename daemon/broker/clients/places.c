@@ -14,7 +14,7 @@
 #include "daemon/broker/clients/refuse.h"
 #include "daemon/broker/jobs/runs.h"
 
-#define BEGINNING_PART 8 /* divisor of all places */
+#define BEGINNING_PART 8 /* a user's clients that are no jobs yet get max_jobs / 8 places */
 
 uint64_t places_most_beginning(const struct config *config) {
     return config->max_jobs / BEGINNING_PART ? config->max_jobs / BEGINNING_PART : 1;

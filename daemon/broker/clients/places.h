@@ -5,7 +5,8 @@
  * that one user's many jobs do not block others. Clients of one user that have not accepted their
  * windows get at most places_most_beginning places, so that silent clients block nobody.
  *
- * A process of a run in which another process has a place never waits for one: it is refused.
+ * A process of a run that has a place comes before other clients. If all places, or all of its
+ * user's, are taken, it is refused: processes of its run may wait for it.
  *
  * Owner: struct clients. Thread: the loop's.
  */

@@ -32,8 +32,8 @@ struct user {
     struct limits limits;
     uint64_t count[USERS_KINDS]; /* connections by kind */
     uint64_t places, beginning; /* places.h: places in use; those of clients that are no jobs yet */
-    uint64_t refused;           /* refusals since the first of these connections */
-    uint64_t pinned_bytes;      /* bytes in use at the latest check */
+    uint64_t refused;           /* refusals since the user last had no connection */
+    uint64_t pinned_bytes;      /* pinned memory in use at the latest pinned_look */
 };
 
 struct users {
@@ -60,10 +60,10 @@ uint64_t users_connections(const struct user *u);
 /* Returns 0 when the user may have a job of this priority and weight; else the error to refuse it
  * with, and the reason. */
 int users_check_job(struct user *u, const struct wire_job *job, char why[USERS_WHY_BYTES]);
-/* The same for only a priority or a weight. */
 /* The priority that a job counts as: a latency target is met at the expense of others, like a
  * priority above 0. */
 int64_t users_rank(int64_t priority, bool slo);
+/* As users_check_job, for a rank (users_rank) and a weight; 0 is always allowed. */
 int users_check_rank(struct user *u, int64_t priority, uint64_t weight, char why[USERS_WHY_BYTES]);
 
 /* Returns 0 when a job with this reservation, if any, fits into the user's part of the GPU; else -1

@@ -22,7 +22,8 @@
 
 /* Distance between the windows of two clients; all windows of a client fit into it. */
 #define CONFIG_STRIDE_BYTES (368ull << 30)
-/* End of the range for windows: the kernel's own mappings end at 0x7fff_ffff_ffff. */
+/* End of the range for windows. Above it the kernel places mappings of its own choice, from
+ * 0x7fff_ffff_ffff downwards. */
 #define CONFIG_WINDOW_END 0x7e0000000000ull
 #define CONFIG_WINDOW_ALIGN (2ull << 20)
 #define CONFIG_MEMORY_LEAST (4ull << 20) /* least device memory */

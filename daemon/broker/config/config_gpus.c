@@ -128,7 +128,8 @@ static int check_gpu(const struct config *c, uint32_t gpu, FILE *errors) {
     return own.device_memory == c->device_memory ? 0 : config_memory_check(&own, errors);
 }
 
-/* Determines which of the driver's GPUs it is, as far as the configuration tells. */
+/* Builds the GPU's configuration in *own, and prints the driver's GPU that it uses into `id`: its
+ * device_id, or else its number. */
 static void device_of(const struct config *c, uint32_t gpu, struct config *own,
                       char id[CONFIG_TEXT_BYTES]) {
     config_gpus_apply(c, gpu, own);
@@ -138,7 +139,8 @@ static void device_of(const struct config *c, uint32_t gpu, struct config *own,
         snprintf(id, CONFIG_TEXT_BYTES, "%u", gpu);
 }
 
-/* No two entries name the same GPU: each would take all of its memory. */
+/* Reports a GPU that uses the same device of the driver as an earlier one: each would take all of
+ * its memory. */
 static int check_device(const struct config *c, uint32_t gpu, FILE *errors) {
     char id[CONFIG_TEXT_BYTES], other_id[CONFIG_TEXT_BYTES];
     struct config own, other;

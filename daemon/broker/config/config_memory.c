@@ -11,7 +11,8 @@ static int check_multiple(const struct config *c, enum config_place option, uint
     return config_complain(c, option, errors, "must be a multiple of %s", shown);
 }
 
-/* Half of a window, for memory within iterations, is a multiple of granules as well. */
+/* window_alloc_bytes is a multiple of two granules, because its second half is for memory within
+ * iterations. */
 int config_memory_check_windows(const struct config *c, FILE *errors) {
     uint64_t all = c->window_alloc_bytes + c->window_module_bytes + c->window_host_bytes;
     uint64_t unit = CONFIG_WINDOW_ALIGN;

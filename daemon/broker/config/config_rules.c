@@ -46,7 +46,7 @@ static int look_up(bool group, const char *name, uint32_t *id) {
     return 0;
 }
 
-/* Returns the section's rule, or a new one. */
+/* Returns the section's rule, or a new one; NULL with the reason in `why`. */
 static struct config_rule *find(struct config *c, bool group, const char *name, char *why,
                                 size_t cap) {
     const char *kind = group ? "group" : "user";

@@ -36,7 +36,8 @@ static uint64_t half_of_memory(void) {
     return half;
 }
 
-/* Converts a configured value into a limit: 0 means unlimited, or the option's own default. */
+/* Converts a configured value into a limit: 0 means unlimited, or the option's own default;
+ * max_priority and max_weight are taken as they are. */
 static uint64_t meaning(const struct config *c, int limit, uint64_t value) {
     switch (limit) {
     case LIMIT(user_jobs):

@@ -20,7 +20,7 @@
 #define LIMITS_NONE UINT64_MAX
 #define LIMITS_TEXT_BYTES 64
 
-/* Indexes named as the options. */
+/* Index in limits.value of the option `name`. */
 #define LIMIT(name) (CONFIG_O_##name - CONFIG_LIMIT_FIRST)
 
 struct limits {

@@ -77,7 +77,8 @@ static void wait_for_request(struct control *c) {
     expiry_start(&c->idle, c->all->broker->config.control_idle);
 }
 
-/* Waits for the worker, which is about to be ended if it takes longer. */
+/* Waits for the worker's answer, for at most half of worker_timeout; then on_idle refuses the
+ * request. */
 static void wait_for_worker(struct control *c, const struct ctl_request *r) {
     c->waiting = true;
     c->request = *r;

@@ -34,7 +34,8 @@ int control_request_refuse(struct control_request *q, enum ctl_error error, cons
 /* Returns the GPU that argument `gpu` names, the first one without the argument; NULL, with the
  * refusal's result in *err, if there is no such GPU. */
 struct gpu *control_request_gpu(struct control_request *q, int *err);
-/* Refuses with "salusd has no job 7", and where to list those that exist. */
+/* Refuses with "salusd has no KIND 7; see 'salusctl WHAT list'", with argument `id` as the number.
+ */
 int control_request_not_found(struct control_request *q, const char *what, const char *kind);
 
 #endif

@@ -43,8 +43,8 @@ void changes_ready(struct changes *all);
 /* Handles WIRE_DID, the answer to the oldest change. Returns ERR_PROTOCOL when there is none.
  * *requester: who waits for it, or NULL. */
 int changes_did(struct changes *all, const struct wire_worker_msg *msg, struct control **requester);
-/* The worker is gone: drops the oldest change and sets *requester as above. Returns false when none
- * was left. */
+/* The worker is gone: drops the oldest change and sets *requester as changes_did does. A job's
+ * change is reverted; policies stay, for the next worker. Returns false when no change was left. */
 bool changes_lost(struct changes *all, struct control **requester);
 /* The requester no longer waits. */
 void changes_forget(struct changes *all, const struct control *requester);

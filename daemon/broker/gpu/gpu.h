@@ -29,10 +29,11 @@ void gpu_init(struct gpu *g, uint32_t number, const struct config *config,
 /* Applies a changed configuration; changed policies are sent to the worker. */
 void gpu_configure(struct gpu *g, const struct config *config);
 
-/* The worker has opened this device, which is the GPU's from now on. */
+/* The worker has opened this device, which is the GPU's from now on. Unblocks all slots of address
+ * windows. */
 void gpu_opened(struct gpu *g, const struct wire_device *device);
 
-/* Number of jobs that users see on it. */
+/* Number of jobs on it that have accepted their windows and whose clients exist. */
 unsigned gpu_jobs(const struct gpu *g);
 
 #endif

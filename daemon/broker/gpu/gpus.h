@@ -15,7 +15,7 @@ struct gpus {
     uint32_t count;
     struct gpu items[CONFIG_GPUS_MAX];
     struct kernel_stores stores;
-    uint32_t last_job; /* over all GPUs */
+    uint32_t last_job; /* latest job number given, on any GPU */
 };
 
 void gpus_init(struct gpus *all, const struct config *config, uv_loop_t *loop);
@@ -32,12 +32,12 @@ struct gpus_ask {
     uint64_t uid_bytes; /* limit of its user on each GPU; UINT64_MAX: none */
 };
 
-/* Chooses a GPU. If the job asked for one: that, or NULL if there is none. Otherwise a GPU that is
- * not given up with a job of the same user and run, since they may share memory. Otherwise the best
- * by these, in turn: it is ready; it is not given up; it has room for the job; the smallest part of
- * its memory is promised to jobs; the fewest jobs; the lowest number. */
+/* Chooses a GPU. If the job asked for one: that, or NULL if no GPU has this number. Otherwise one,
+ * not given up, with a job of the same user and run, since the jobs may share memory. Otherwise the
+ * best by these criteria in turn, never NULL: is ready; is not given up; has room for the job; has
+ * the smallest part of its memory promised to jobs; has the fewest jobs; has the lowest number. */
 struct gpu *gpus_choose(struct gpus *all, const struct gpus_ask *ask);
-/* Explains that the requested GPU does not exist. */
+/* Explains that salusd has no GPU `asked` - 1. */
 void gpus_print_missing(const struct gpus *all, uint32_t asked, char why[GPUS_WHY_BYTES]);
 
 struct gpu *gpus_find(struct gpus *all, uint64_t number); /* or NULL */

@@ -238,8 +238,9 @@ void attachments_exited(struct attachments *as, uid_t uid, uint32_t run, const c
 
 /* ---- memory of users ------------------------------------------------------------------------- */
 
-/* Memory granted to the job. A lane counts with the largest need of its jobs, for the first of
- * them. */
+/* Memory granted to the job; before it is admitted, its reservation. The ephemeral memory of a lane
+ * counts once: for the job with the largest need, among equals for the one with the lowest number.
+ */
 static uint64_t granted(const struct attachments *as, const struct attachment *a) {
     const struct wire_stats *st = a->completion ? &a->completion->stats : NULL;
     uint64_t lane = st ? atom_load_relaxed(&st->lane) : 0, e;

@@ -68,7 +68,7 @@ struct attachment {
     uint32_t moved;    /* number of the latest wire_moved */
     struct overdue overdue;
     struct load load;
-    bool welcomed;        /* the client accepted its windows; before, the job is `starting` */
+    bool welcomed;        /* windows accepted, and WIRE_BEGIN sent; before, the job is `starting` */
     bool detached;        /* DETACH was sent */
     uint64_t detached_ns; /* time of DETACH */
     int lost;             /* error that its client was told; 0: none */
@@ -131,7 +131,7 @@ void attachments_remove(struct attachments *as, struct attachment *a);
  * used the device or was ended, which it cannot hide. Frameworks start processes that only compile
  * code and check for a GPU. */
 bool attachments_is_used(struct attachment *a);
-/* Number of such jobs whose clients exist. */
+/* Number of jobs that users see, that have accepted their windows, and whose clients exist. */
 unsigned attachments_count_used(const struct attachments *as);
 
 /* Records how the job ended, for history and log; the first record wins. */

@@ -26,7 +26,7 @@ void history_exited(struct history *h, uid_t uid, uint32_t run, const char *exit
  * nothing is left. */
 uint64_t history_list(const struct history *h, uint64_t after, uid_t uid, struct ctl_out *out);
 
-/* Returns the lowest user from `least` on with such a job; UINT64_MAX: none. */
+/* Returns the lowest user from `least` on with a job in the history; UINT64_MAX: none. */
 uint64_t history_next_user(const struct history *h, uint64_t least);
 /* Number of the user's jobs in the history. */
 uint64_t history_count(const struct history *h, uid_t uid);

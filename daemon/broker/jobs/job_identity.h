@@ -17,7 +17,7 @@ struct job {
     uid_t uid;
     char name[64];         /* printable */
     struct timespec since; /* CLOCK_REALTIME, for people */
-    int gpu;               /* number of its GPU, or of the requested one; -1: none chosen yet */
+    int gpu;               /* number of the GPU chosen for it; -1: none yet */
     struct wire_job spec;
     char command[WIRE_COMMAND_BYTES]; /* printable; empty: unknown */
     const char *source; /* source of the memory needs: given, profile, assumed; "": unknown */

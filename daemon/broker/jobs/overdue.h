@@ -12,8 +12,8 @@
 #include "daemon/broker/jobs/attachments.h"
 #include "proto/control/ctl.h"
 
-/* If the job waits for another job's operation on the device, names that in `why`, as far as user
- * `uid` may read it. */
+/* If the job `a` waits for another job's operation on the device, names that operation in r->why,
+ * as far as user `uid` may read it. */
 void overdue_explain(const struct attachments *as, const struct attachment *a, uint64_t overdue_ns,
                      uid_t uid, struct ctl_job *r);
 

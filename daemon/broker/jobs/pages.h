@@ -37,8 +37,9 @@ void pages_lose(struct pages *p, int err);
 void pages_move(struct pages *p, uint32_t number);
 
 /* Maps a worker's completion memfd read-only: the first page has the fault, counters and running
- * operations, the last one latency results. Does not keep `fd`. Returns -EINVAL unless it is a
- * sealed memfd of the right size. */
+ * operations, the last one latency results. Does not keep `fd`. Returns 0; -EINVAL unless `fd` is a
+ * sealed memfd that is large enough; or an error of fdutil_scarce that came instead of a
+ * descriptor. */
 int pages_map_completion(int fd, const struct wire_completion **out);
 void pages_unmap_completion(const struct wire_completion *c); /* accepts NULL */
 

@@ -18,7 +18,7 @@
 
 struct slots {
     uint64_t base, alloc_bytes, module_bytes, host_bytes;
-    int low, count; /* slots below the range that sanitizers leave; all slots */
+    int low, count; /* number of slots below the range that sanitizers leave; of all slots */
     bool used[SLOTS_MAX], blocked[SLOTS_MAX];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Dispatches a worker's messages about jobs and kernels; and ends jobs.
+ * Handles a worker's heartbeat and its messages about jobs and policies; and ends jobs.
  */
 #ifndef DAEMON_BROKER_LIFE_INBOX_H
 #define DAEMON_BROKER_LIFE_INBOX_H
@@ -19,7 +19,8 @@ void inbox_not_sent(struct gpu *g, uint32_t job_id, int err);
  * decides about its jobs. */
 void inbox_worker_gone(struct gpu *g, const char *why);
 
-/* Ends the job: its counters are final. */
+/* Ends the job, whose counters are final: adds it to the history if users saw it, learns its
+ * program profile, and frees `a`. */
 void inbox_end_job(struct broker *b, struct gpu *g, struct attachment *a);
 
 #endif

@@ -32,8 +32,8 @@ static bool has_failed(const struct attachment *a) {
     return a->completion && atom_load_acquire(&a->completion->fault.cuda);
 }
 
-/* The worker did something that the next one cannot undo, as the page reports since the job was
- * asked for. */
+/* True if the job's completion page says that the job ended with its former worker, because its
+ * unfinished work cannot be repeated. */
 static bool ended_with_worker(const struct attachment *a) {
     return a->completion &&
            atom_load_acquire(&a->completion->fault.cuda) == (uint64_t)err_cuda(ERR_WORKER_LOST);
@@ -108,7 +108,8 @@ static void log_recovered(struct recovery *r, bool now) {
 
 /* ---- the worker's end ------------------------------------------------------------------------ */
 
-/* The culprit is known, and the job ends, as its page says. That happens once. */
+/* True if the job that ended the device is known, and its page says that it failed: it ends, and
+ * cannot end the next worker. */
 static bool is_named(const struct recovery *r) {
     const struct attachment *a = attachments_find(&r->gpu->attachments, r->culprit);
 
@@ -126,7 +127,8 @@ static void count_move(struct attachment *a, bool named, uint64_t now_ns) {
         a->moves = soon ? a->moves + 1 : 1;
 }
 
-/* Returns why the job ends with its worker; NULL: it can continue. */
+/* Returns why the job ends with its worker; "": for no reason worth a report, such as a client that
+ * is gone; NULL: it can continue. */
 static const char *obstacle(const struct recovery *r, const struct attachment *a) {
     const struct client *c = a->client;
 
@@ -302,7 +304,7 @@ int recovery_next(struct recovery *r) {
     return 1;
 }
 
-/* Returns 0, or the reason why the client's threads cannot be told. */
+/* Tells the client's threads of the new completion page. Returns 0 or -errno. */
 static int tell_client(struct attachment *a) {
     struct wire_moved moved = {.magic = WIRE_MOVED_MAGIC, .number = a->moved + 1};
     int err = fdutil_send(a->client->fd, &moved, sizeof(moved), &a->completion_fd, 1);

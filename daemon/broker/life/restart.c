@@ -8,8 +8,8 @@
 #include "common/log.h"
 
 #define NS_PER_MS 1000000u
-#define OFTEN_DELAY_MS 1000 /* from the 10th such restart within a minute */
-#define DELAY_FIRST 100ull  /* doubles while no worker becomes ready */
+#define OFTEN_DELAY_MS 1000 /* if the previous RESTART_OFTEN restarts were within a minute */
+#define DELAY_FIRST 100ull  /* ms; doubles while no worker becomes ready */
 #define DELAY_MAX 10000
 #define SHORTAGE_DELAY_MS 500 /* time in which we may get descriptors or memory again */
 #define OFTEN_NS (60ull * 1000000000u)

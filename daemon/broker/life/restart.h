@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RESTART_OFTEN 10    /* restarts within a minute */
+#define RESTART_OFTEN 10    /* more restarts than this within a minute are delayed for longer */
 #define RESTART_DELAY_MS 20 /* pause after a worker that had been ready */
 
 /* How the latest worker ended. */
 enum restart_cause {
-    RESTART_SERVED,  /* the worker had been ready */
+    RESTART_SERVED,  /* the worker had been ready, or was getting its predecessor's jobs */
     RESTART_FAILED,  /* the worker never became ready */
     RESTART_SHORTAGE /* we lacked descriptors or memory */
 };
@@ -22,7 +22,7 @@ enum restart_cause {
 struct restart {
     uint64_t count;
     uint64_t failures;              /* consecutive starts that never became ready */
-    uint64_t recent[RESTART_OFTEN]; /* ring of the latest times */
+    uint64_t recent[RESTART_OFTEN]; /* ring of the times of the latest restarts, in ns; 0: unused */
 };
 
 /* Counts a restart and returns the pause in milliseconds. */

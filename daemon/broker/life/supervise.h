@@ -52,7 +52,7 @@ void supervise_stop(struct supervise *v);
 /* The worker has spoken: restarts the measurement of its silence. */
 void supervise_heard(struct supervise *v);
 
-/* The worker passed its trial, and each job of its predecessor has continued or is lost: it serves
+/* The worker passed its trial, and has got or refused each job that its predecessor left: it serves
  * new jobs from now on. */
 void supervise_serve(struct supervise *v);
 

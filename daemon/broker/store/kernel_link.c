@@ -23,7 +23,8 @@ bool kernel_link_known(const struct kernel_link *k) {
     return k->store && k->store->known;
 }
 
-/* Sends profiles to the worker; a failure is only logged. */
+/* Sends the store's hints to the worker, and with `profiles` also its profiles; a failure is only
+ * logged. */
 static void give(struct kernel_link *k, bool profiles) {
     struct wire_worker_msg msg = {.kind = WIRE_KERNELS};
     int fd = kernel_wire_pack(&k->store->set, profiles);

@@ -27,7 +27,8 @@ void kernel_stores_finish(struct kernel_stores *s);
 
 /* Returns the only store, whatever its device will be; NULL if there are several GPUs. */
 struct kernel_store *kernel_stores_only(struct kernel_stores *s);
-/* Returns the store of this device, which stays theirs; NULL: there were more kinds than GPUs. */
+/* Returns the store of this device, which stays in `s`; NULL: there are CONFIG_GPUS_MAX other kinds
+ * already. */
 struct kernel_store *kernel_stores_of(struct kernel_stores *s, const char *name, uint32_t sms);
 
 #endif

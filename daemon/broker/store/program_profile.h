@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Program profiles: the needs of the latest job with the same user and the same `profile` (program
+ * Program profiles: the needs measured of jobs with the same user and the same `profile` (program
  * and arguments). A bounded table in order of use, and its text form. Pure.
  *
  * Owner: the caller.
@@ -43,8 +43,8 @@ int program_profile_learn(struct program_profiles *p, const struct program_profi
 
 /* Appends the table as text; sets b->failed when out of memory. */
 void program_profile_print(const struct program_profiles *p, struct buf *b);
-/* Fills an empty table from such text. Returns 0; -EINVAL with the reason and the table empty;
- * -ENOMEM. */
+/* Fills an empty table from the text that program_profile_print writes. Returns 0; -EINVAL with the
+ * reason and the table empty; -ENOMEM. */
 int program_profile_parse(struct program_profiles *p, const char *text, size_t bytes, char *why);
 
 #endif

@@ -25,11 +25,13 @@ void program_profile_store_stop(
 /* Writes unsaved profiles now. */
 void program_profile_store_close(struct program_profile_store *p);
 
-/* Fills in what the job did not state, if that fits into a device of this size. Returns true when
- * its reservation comes from the profile. */
+/* Fills in the planned length and the reservation that the job did not state; the reservation only
+ * if it fits into a device of this size. Returns true when the reservation comes from the profile.
+ */
 bool program_profile_store_fill(const struct program_profile_store *p, uint64_t device_bytes,
                                 uid_t uid, struct wire_job *job);
-/* Learns from the counters of an ended job. `whole`: it ended normally. */
+/* Learns from the counters of an ended job. `whole`: it ended normally, so that its iterations are
+ * all that it has. */
 void program_profile_store_learn(struct program_profile_store *p, uid_t uid,
                                  const struct wire_job *job, const struct wire_stats *stats,
                                  bool whole);

@@ -143,7 +143,7 @@ static bool close_beside(struct held_memory *k, uint32_t end, uv_loop_t *loop) {
     return true;
 }
 
-/* Closes the parts of earlier workers. */
+/* Closes the parts created by workers whose ordinals are below `end`. */
 static void let_go(struct held_memory *k, uint32_t end, uv_loop_t *loop) {
     if (k->count == 0 || close_beside(k, end, loop)) return;
     for (uint32_t i = 0; i < k->cap; i++)

@@ -24,7 +24,7 @@
 #define WORKER_FD "3"
 #define MEMORY_FD "4"
 #define KEPT_FD "5"
-#define STDIO_FIRST 6 /* the fixed descriptors */
+#define STDIO_FIRST 6 /* number of the fixed descriptors, 0 to 5 */
 #define NUMBER_BYTES 64
 #define PART_MOST (16ull << 30) /* largest part of a software GPU without a configured size */
 #define ARGS_MAX (64 + 2 * PARAMETERS)

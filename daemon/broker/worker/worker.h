@@ -34,7 +34,7 @@ struct worker {
     uint64_t recovered; /* times that a job continued on the next worker */
     uint64_t lost;      /* times that a job ended with its worker */
     uv_async_t retry;   /* wakes supervise */
-    char trouble[256];  /* why there is no worker; empty when there is one */
+    char trouble[256];  /* why the worker does not serve; empty while it is READY */
 };
 
 static inline bool worker_ready(const struct worker *w) {
