@@ -56,14 +56,14 @@ struct client {
     struct expiry deadline;
     int handles; /* libuv handles whose close callback has not run */
 
-    struct user *user;                /* counts this client; as a job from its welcome on */
-    bool said_hello;                  /* its hello was valid: the client is to become a job */
-    struct wire_job asked;            /* the job as its hello requested it */
-    uint16_t minor;                   /* minor version of its library's protocol */
-    uint32_t asked_gpu;               /* GPU requested in its hello or question, plus 1; 0: none */
-    struct gpu *gpu;                  /* GPU chosen so far; NULL: none yet */
-    struct job job;                   /* the job completed from profiles and configuration */
-    struct ancestry ancestry;         /* ancestors of its process, read at its hello */
+    struct user *user;        /* counts this client; as a job from its welcome on */
+    bool said_hello;          /* a valid hello was received: the client is to become a job */
+    struct wire_job asked;    /* the job as its hello requested it */
+    uint16_t minor;           /* minor version of its library's protocol */
+    uint32_t asked_gpu;       /* GPU requested in its hello or question, plus 1; 0: none */
+    struct gpu *gpu;          /* GPU chosen so far; NULL: none yet */
+    struct job job;           /* the job completed from profiles and configuration */
+    struct ancestry ancestry; /* ancestors of its process, read at its hello */
     char run_name[GROUPS_NAME_BYTES]; /* runs.h */
 
     struct pages pages;
