@@ -7,7 +7,7 @@
 
 #include "daemon/place/state/place_types.h"
 
-/* Returns NULL, or the name of a violated invariant. */
+/* Returns NULL, or a static sentence about a violated invariant. */
 const char *place_check(const struct place *p);
 
 #endif

@@ -17,13 +17,13 @@
 #include "daemon/place/state/curve.h"
 #include "daemon/place/state/place_policy.h"
 
-#define BATCH 15u /* section 5.2 */
+#define BATCH 15u /* beta, jobs of a round (Horus, section 5.2) */
 #define WARM_NS 60000000000
 #define PATIENCE 100u
 #define RATIO_MOST 1e6
 #define MORE_MOST 1e6
 
-/* Coefficients of section 3.2. */
+/* The slowdown curve of Horus, section 3.2, for an RTX 2080. */
 static const struct place_curve rtx_2080 = {1.16664, -0.00302, 4e-5};
 
 static void preset(double *value, double to) {

@@ -9,7 +9,7 @@
 
 struct place_use { /* usage of one GPU */
     uint32_t jobs;
-    double util;           /* sum; may exceed 1 */
+    double util;           /* sum over its jobs; may exceed 1 */
     uint64_t memory_bytes; /* summed as config.memory says */
     double slowdown;       /* f(util); 0 if no job is slowed down */
 };

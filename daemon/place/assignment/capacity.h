@@ -12,7 +12,7 @@
 
 /* Memory in use on a GPU once this job is on it as well. */
 uint64_t capacity_after(const struct gpus_use *use, const struct demand *d);
-/* The least and the most that capacity_after returns for any GPU of a branch. */
+/* Lower and upper bound of capacity_after for all GPUs of a branch. */
 uint64_t capacity_least_after(const struct gpus_span *span, const struct demand *d);
 uint64_t capacity_most_after(const struct gpus_span *span, const struct demand *d);
 
@@ -21,7 +21,7 @@ bool capacity_closed(const struct place *p, const struct gpu *gpu);
 /* Tests whether a GPU that is not closed can take the job; ignores its node's labels, CPU and
  * memory. */
 bool capacity_fits(const struct place *p, const struct demand *d, const struct gpu *gpu);
-/* False if no GPU of a branch can take the job. */
+/* If false, no GPU of a branch can take the job; if true, one may. */
 bool capacity_may(const struct place *p, const struct demand *d, const struct index_kind *kind,
                   const struct gpus_span *span);
 

@@ -11,7 +11,7 @@
 
 /* (8): the fraction of the GPU's memory in use with the job. */
 double cost_memory(const struct place *p, const struct demand *d, const struct gpu *gpu);
-/* (9) of (10): slowdown of the jobs on the GPU with the job. */
+/* (9) at the utilisation (10): slowdown of the jobs on the GPU once the job is there as well. */
 double cost_util(const struct place *p, const struct demand *d, const struct gpu *gpu);
 /* (7): the total cost. */
 double cost_of(const struct place *p, const struct demand *d, const struct gpu *gpu);

@@ -17,8 +17,8 @@ void placement_start(struct place *p, uint32_t job, const uint32_t *gpus);
 void placement_leave(struct place *p, uint32_t job);
 /* Changes the demand of a running job. */
 void placement_change(struct place *p, uint32_t job, const struct demand *d);
-/* The memory that the job has on each of its GPUs if it uses all that the others leave; the minimum
- * over its GPUs. */
+/* The memory that the job has on a GPU if it uses all that the persistent memory of the other jobs
+ * there leaves; the minimum over its GPUs. */
 uint64_t placement_room_bytes(const struct place *p, uint32_t job);
 
 void placement_add_node(struct place *p, const struct place_node *node);

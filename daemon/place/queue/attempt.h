@@ -13,7 +13,7 @@
 /* Returns true if the job keeps waiting. */
 bool attempt_run(struct place *p, uint32_t job);
 
-/* Tests whether resources were freed since the job was tried last. */
+/* Tests whether resources were freed since the job was tried last, or the job was never tried. */
 static inline bool attempt_is_worth(const struct place *p, uint32_t job) {
     return p->jobs.at[job].tried != p->changes;
 }

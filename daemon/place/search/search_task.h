@@ -11,7 +11,7 @@
 
 /* True if a GPU can take the job, ignoring its node. */
 bool search_fits(const struct place *p, const struct job *job, const struct gpu *gpu);
-/* Assigns the node's marked GPUs to a task. */
+/* Assigns the node's marked GPUs (`met`) to the job's task number `tasks`, from 0. */
 void search_take_task(struct place *p, uint32_t node, uint32_t tasks);
 
 #endif

@@ -47,7 +47,7 @@ enum ask_option {
 /* Sets one option as typed. Returns 0, or -EINVAL with the error in `why` (ASK_WHY_BYTES). */
 int ask_set(struct ask *a, enum ask_option option, const char *value, char *why);
 
-/* Checks the options against each other and derives missing values. Same results as ask_set. */
+/* Checks the options against each other and derives missing values. Returns as ask_set does. */
 int ask_check(struct ask *a, char *why);
 
 /* Print and parse "class=be mem=4294967296 ...", at most ASK_TEXT_BYTES. ask_parse returns 0, or

@@ -37,11 +37,12 @@ struct note {
     uint32_t more; /* how often the job was queued again with more memory */
     /* When the job last ended for lack of memory, in ms of its node's clock; 0: never. */
     int64_t lacked_ms;
-    /* How far the begin time is postponed; 0: the job waits for the placer without limit. */
+    /* Seconds by which the placer postpones the begin time each time; 0: NOTE_WAIT_MOST_S, so that
+     * the job waits for the placer without limit. */
     int64_t wait_s;
     char node[NOTE_NODE_BYTES]; /* node that the placer chose; "": none */
     uint32_t gpu;               /* GPU of that node; NOTE_ANY_GPU without a node */
-    int64_t at;                 /* time of that choice, s since 1970 */
+    int64_t at;                 /* time at which the placer chose `node`, s since 1970 */
     /* Nodes where the job was placed and did not start, separated by commas. */
     char tried[NOTE_TRIED_BYTES];
 };

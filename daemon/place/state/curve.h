@@ -15,13 +15,13 @@
 
 #define CURVE_WHOLE 1000000u /* all of a GPU's time */
 
-/* Converts a utilisation or a sum of utilisations; at least one millionth. */
+/* Converts a utilisation or a sum of utilisations to millionths; returns at least one. */
 uint64_t curve_ppm(double util);
 
 /* Tests for finite coefficients of reasonable size. */
 bool curve_is_sound(const struct place_curve *c);
 
-/* f for jobs that together want `ppm` of a GPU; never below 0. */
+/* f of (9) for jobs that together want `ppm` of a GPU; never below 0. */
 double curve_slowdown(const struct place_curve *c, uint64_t ppm);
 /* Lower bound of the slowdown of jobs that want `ppm` or more. */
 double curve_least(const struct place_curve *c, uint64_t ppm);

@@ -45,7 +45,7 @@ struct place_policy {
     /* The GPU with the least cost is taken; among equals the first that arrived. NULL (both
      * functions): all are equal. */
     double (*cost)(const struct place *p, const struct demand *d, const struct gpu *gpu);
-    /* A lower bound of the costs of all GPUs in a branch; never below the least cost of any GPU. */
+    /* A lower bound of the costs of those GPUs of a branch that fit the job. NULL with `cost`. */
     double (*bound)(const struct place *p, const struct demand *d, const struct index_kind *kind,
                     const struct gpus_span *span);
 

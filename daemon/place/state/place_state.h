@@ -50,11 +50,11 @@ struct state_search {
     uint32_t found_capacity;
     uint32_t *touched; /* nodes whose `met` or `taken` is set */
     uint32_t touched_capacity, touched_count;
-    /* a GPU does not fit if its utilisation would exceed this. */
+    /* per curve: a GPU does not fit if its utilisation would exceed this. */
     uint64_t limit_ppm[PLACE_CURVES_MOST];
 };
 
-/* One round of Algorithm 1 (rounds.c), indexed by waiting jobs. */
+/* Memory of Algorithm 1 (rounds.c): arrays with one element per waiting job. */
 struct state_rounds {
     uint32_t *jobs;
     uint32_t jobs_capacity;
@@ -95,13 +95,14 @@ struct place {
     struct index index;
     struct hosts hosts;
     struct jobs jobs;
-    uint64_t turns;        /* given to nodes so far */
-    uint64_t side_gpus[2]; /* by enum place_kind */
+    uint64_t turns;        /* number of nodes that were added so far */
+    uint64_t side_gpus[2]; /* GPUs of each side of policy separate, by enum place_kind */
 
     uint64_t changes; /* incremented when resources may have been freed; starts at 1 */
     uint64_t passed;  /* value of `changes` when all waiting jobs were tried */
     struct state_freed freed, freed_next; /* for this pass, and since it began */
-    /* Demands that found no place since then; a job that wants no less finds none either. */
+    /* Demands that found no place since resources were last freed; a job that wants no less finds
+     * none either. */
     struct demand failures[STATE_FAILURES];
     uint32_t failure_count;
     uint64_t failures_of; /* the value of `changes` for which `failures` holds */

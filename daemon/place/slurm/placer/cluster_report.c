@@ -101,7 +101,8 @@ static void open_nodes(struct batch *b) {
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* A running job's measurements replace its request. */
+/* A running job's measured utilisation replaces its request. Its measured memory is used only if it
+ * requested none. */
 static void take_measured(const struct cluster_report *t, size_t i, struct place_job *job) {
     const struct world_job *j = &t->w->jobs[i];
     const struct report_job *m =

@@ -15,7 +15,7 @@ struct cluster_report_config {
     struct place_config place;
     double util;        /* assumed utilisation of a job that gives none */
     uint64_t mem_bytes; /* assumed memory of a job that gives none */
-    double slack;       /* allowed slowdown of services */
+    double slack;       /* fraction by which services may be slowed down */
     int64_t patience_s; /* a job that Slurm has not started within this time goes elsewhere */
 };
 
@@ -35,8 +35,8 @@ struct cluster_report_job {
     enum cluster_report_fate fate;
     const char *refused; /* why no node can run it; static; NULL: not refused */
     bool narrowed;       /* some of its nodes are excluded in this round */
-    uint32_t node, gpu;  /* for STAYS */
-    uint32_t class;      /* for CHOOSES and MOVES: label bit of its nodes */
+    uint32_t node, gpu;  /* for TELL_STAYS */
+    uint32_t class;      /* for TELL_CHOOSES and TELL_MOVES: label bit of its nodes */
 };
 
 struct cluster_report {

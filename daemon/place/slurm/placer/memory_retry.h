@@ -10,7 +10,7 @@
 
 #include "daemon/place/slurm/placer/world.h"
 
-#define MEMORY_RETRY_TIMES_MOST 3 /* over a job's life */
+#define MEMORY_RETRY_TIMES_MOST 3 /* largest number of times that a job is queued again */
 
 enum again {
     MEMORY_RETRY_YES,

@@ -13,7 +13,7 @@
 
 struct placer {
     const struct options *options;
-    struct report_age nodes;   /* ages of their reports */
+    struct report_age nodes;   /* ages of the nodes' reports */
     struct report_age refused; /* jobs whose refusal was logged */
 };
 

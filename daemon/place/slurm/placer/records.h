@@ -17,7 +17,7 @@ struct records {
     const job_info_msg_t *jobs;
     const char *gres;
     struct arena *memory;     /* allocator of the results */
-    struct world_node *nodes; /* CPUs of jobs that are not ours are subtracted */
+    struct world_node *nodes; /* the CPUs of jobs that are not ours are subtracted from `cpus` */
     struct world *w;          /* input: the nodes; output: the jobs */
 };
 

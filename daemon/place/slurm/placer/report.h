@@ -38,7 +38,7 @@ struct report {
     uint32_t job_count;
     struct report_job {
         uint32_t id, uid; /* numbers of Slurm and the system: users may choose any name for a job */
-        uint32_t demand_milli; /* 0: not known */
+        uint32_t demand_milli; /* thousandths of a GPU's time; 0: not known */
         uint64_t persistent_bytes, ephemeral_bytes;
     } jobs[REPORT_JOBS_MOST]; /* each job once; further ones are dropped */
     uint32_t lack_count;

@@ -17,8 +17,8 @@ struct report_age {
     size_t count, cap;
 };
 
-/* How long the node's report is unchanged, in ns; 0 for a new report, and for every report after
- * the placer started. -ENOMEM on failure. */
+/* Returns for how many ns the report under this name (a node's, or another key) is unchanged; 0 for
+ * a new text, and for the first one since the placer started. -ENOMEM on failure. */
 int64_t report_age_ns(struct report_age *f, const char *node, const char *report, int64_t now_ns);
 void report_age_finish(struct report_age *f);
 

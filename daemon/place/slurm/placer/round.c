@@ -257,7 +257,7 @@ static void keep_waiting(struct plan *p) {
 
 /* ---- one round ------------------------------------------------------------------------------- */
 
-/* Counts the shares of placed jobs that have not begun as promised. */
+/* Counts as promised the shares of jobs that were placed and have not begun. */
 static void count_promised(struct plan *p) {
     for (size_t i = 0; i < p->w->job_count; i++)
         if (p->w->jobs[i].state == WORLD_PLACED && p->jobs[i].fate == TELL_STAYS)

@@ -16,7 +16,7 @@
 #define ROUND_CLASSES_MOST 64
 
 enum round_kind {
-    ROUND_PLACE,    /* place on that node and GPU, and let the job begin */
+    ROUND_PLACE,    /* place the job on `node` and `gpu`, and let it begin */
     ROUND_WITHDRAW, /* remove the job's node; the job waits again */
     ROUND_PUT_OFF,  /* postpone the job's begin time */
     ROUND_REFUSED,  /* no node can ever run the job, see why; the job keeps waiting */

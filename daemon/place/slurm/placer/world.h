@@ -22,7 +22,7 @@ struct world_node {
     const char *features; /* separated by commas; NULL: none */
     uint32_t cpus;        /* CPUs that jobs of others leave */
     uint32_t cpus_configured;
-    uint64_t memory_bytes;        /* the machine's */
+    uint64_t memory_bytes;        /* memory of the machine */
     uint32_t shares, shares_used; /* total and used shares of the GRES */
     struct report report;
 };
@@ -34,7 +34,7 @@ struct world_partition {
 };
 
 enum world_state {
-    WORLD_WAITS,  /* for the placer: it has a note without a node */
+    WORLD_WAITS,  /* waits for the placer: the job has a note without a node */
     WORLD_PLACED, /* placed: the job has a node of ours, and Slurm has not started it */
     WORLD_RUNS
 };
@@ -46,13 +46,13 @@ struct world_job {
     enum world_state state;
     struct note note;
     uint32_t cpus;
-    int64_t since;  /* s since 1970: when it was submitted, or its user's begin time */
+    int64_t since;  /* s since 1970: the later of its submission and its user's begin time */
     int64_t begins; /* s since 1970 */
     bool one_node;  /* the job must not spread over several nodes */
-    bool held;      /* by its user or an operator */
+    bool held;      /* the job is held by its user or an operator */
     /* The job may not begin now on any node, because of a licence or a limit of its user. */
     bool limited;
-    bool depends;          /* on a job that has not ended, possibly of the same array */
+    bool depends; /* the job depends on one that has not ended, possibly of its own array */
     const char *partition; /* names separated by commas */
     const char *features;  /* features that its node must have; NULL: none */
     const bool *excluded;  /* flag per node; NULL: none is excluded */
@@ -66,7 +66,7 @@ struct world_lack {
     bool ended; /* the job ended with a failure; else it waits with its old note */
     struct note note;
     uint64_t needed_bytes;
-    int64_t at_ms; /* by its node's clock */
+    int64_t at_ms; /* end of the job, in ms since 1970 by its node's clock */
 };
 
 #define WORLD_ELSEWHERE UINT32_MAX
@@ -79,7 +79,7 @@ struct world {
     size_t partition_count;
     const struct world_job *jobs; /* ordered by `since` */
     size_t job_count;
-    const struct world_lack *lacks; /* none of these is in `jobs` */
+    const struct world_lack *lacks; /* no job of `lacks` is in `jobs` */
     size_t lack_count;
 };
 

@@ -33,8 +33,8 @@ SPANK_PLUGIN(salus, 1)
 static struct {
     struct settings settings;
     const char *values[ASK_OPTION_COUNT + 1]; /* as given; NULL: not given */
-    struct job job;                           /* on a node */
-    bool asked;                               /* slurmctld answered */
+    struct job job; /* the job as slurmctld describes it; on a node only */
+    bool asked;     /* slurmctld answered */
 } plugin;
 
 /* ---- options --------------------------------------------------------------------------------- */

@@ -4,9 +4,9 @@
  *
  *   salusctl=PATH     path of salusctl; default /usr/bin/salusctl
  *   run_dir=DIR       run directory of the node's salusd, %n is the node's name; default salusctl's
- *   predictor=PATH    program that prints the needs of the model given by --salus-model; default
- * none gres=NAME         name of the GRES whose jobs run under Salus; default salus prolog=no do
- * not hold back jobs from a node whose salusd does not answer
+ *   predictor=PATH    program that prints the needs of the model of --salus-model; default none
+ *   gres=NAME         name of the GRES whose jobs run under Salus; default salus
+ *   prolog=no         let jobs begin on a node whose salusd does not answer; default yes
  *
  * Owner: the caller. Threads: any.
  */

@@ -14,7 +14,7 @@
 
 struct job {
     bool shares;      /* the job has some of the GRES */
-    struct note note; /* without a note: NOTE_ANY_GPU and no class */
+    struct note note; /* without a note: `gpu` is NOTE_ANY_GPU, all other members are 0 */
     bool noted;
 };
 
