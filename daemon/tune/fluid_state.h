@@ -21,7 +21,7 @@ struct salus_fluid {
     struct trials trials;
     struct strips strips;
     uint32_t waiting; /* number of trials that wait */
-    bool freed;       /* in this step a GPU, or a part of one, became idle */
+    bool freed;       /* GPUs became idle or limits changed in this step: resize running trials */
     uint64_t resizes;
 
     /* Scratch space of one step. */

@@ -179,7 +179,7 @@ int32_t salus_fluid_step(struct salus_fluid *f, int64_t now_ns,
 /* A static string; "?" for an unknown number. */
 const char *salus_fluid_fault_text(uint32_t fault);
 
-/* Checks the invariants. Returns NULL, or the name of a violated one. */
+/* Checks the invariants. Returns NULL, or a static sentence about a violated one. */
 const char *salus_fluid_check(const struct salus_fluid *f);
 
 /* ---- the formulas alone ---------------------------------------------------------------------- */
