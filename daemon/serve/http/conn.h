@@ -18,7 +18,7 @@
 enum conn_phase {
     CONN_IDLE,      /* no byte of a request since the last response */
     CONN_RECEIVING, /* from a request's first byte to the end of its body */
-    CONN_WAITING,   /* for the server of models; no limit here */
+    CONN_WAITING,   /* waits for the server of models; no time limit */
     CONN_SENDING,
     CONN_LEAVING, /* the last response is sent; the client is expected to hang up */
     CONN_PHASES

@@ -16,14 +16,14 @@
 
 struct front;
 
-#define EXCHANGE_PATH_BYTES 96 /* as shown in the log */
+#define EXCHANGE_PATH_BYTES 96 /* longest path in the log, with its NUL */
 
 enum exchange_state {
     EXCHANGE_NONE,     /* between requests */
     EXCHANGE_HEAD,     /* the first byte has arrived */
     EXCHANGE_BODY,     /* the headers have arrived; the body is being received */
     EXCHANGE_ASKED,    /* handed to the server of models, within infer() */
-    EXCHANGE_WAITING,  /* the same, after infer() returned */
+    EXCHANGE_WAITING,  /* infer() has returned without an answer */
     EXCHANGE_ANSWERED, /* the response is ready */
     EXCHANGE_SENDING,  /* part of the response waits for space in the socket */
     EXCHANGE_LEAVING,  /* the last response is sent; the client is expected to hang up */
@@ -77,7 +77,8 @@ struct request_body exchange_body(const struct exchange *x);
 /* Releases the request and its body; the response may still be in flight. */
 void exchange_drop(struct exchange *x);
 
-/* Sets the request's only response. Takes over the memory of `body`. */
+/* Sets the request's only response. Takes over the memory of `body`. If `body` failed for lack of
+ * memory, the status is 503 and the body empty. */
 void exchange_respond(struct exchange *x, int status, const char *type, struct buf *body);
 /* Responds with x->why. */
 void exchange_refuse(struct exchange *x);

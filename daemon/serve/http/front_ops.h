@@ -22,7 +22,7 @@ struct front_reply {
 struct front_ops {
     const char *version; /* the server's version in its metadata */
     const struct model *(*models)(void *arg, size_t *count);
-    /* Tests whether a model accepts requests; m NULL: whether any model does. */
+    /* Tests whether a model accepts requests; m NULL: whether all models do. */
     bool (*ready)(void *arg, const struct model *m);
     /* Hands over a request that was checked against its model. Exactly one of front_answer and
      * front_refuse follows, within this call or later, unless gone() comes first. */

@@ -13,7 +13,8 @@
 /* The subject of an error message, such as "input 3". */
 #define FIELD_OWNER_BYTES 320
 
-/* Checks that no key is repeated. */
+/* Checks that the object has at most 64 keys and none twice. Functions with a `why` return 0, or
+ * -EINVAL with the error there. */
 int field_check_keys(const cJSON *object, const char *owner, struct refusal *why);
 
 /* NULL if the member is missing, which is not an error in itself. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Converts one number or boolean between JSON text and the bytes of a tensor element. Integers are
- * exact up to 64 bits. A value outside the datatype's range is rejected, never rounded. Pure.
+ * exact up to 64 bits. Reals are rounded to the nearest value of the datatype. A value outside the
+ * datatype's range is rejected, never clamped. Pure.
  */
 #ifndef DAEMON_SERVE_INFER_NUMBER_H
 #define DAEMON_SERVE_INFER_NUMBER_H

@@ -12,7 +12,7 @@
     4096 /* for longer JSON, parsing is not what takes the time */
 
 struct previous_request {
-    struct request request; /* made from that JSON; its model is NULL if there is none */
+    struct request request; /* made from `json`; its model is NULL if there is no request */
     unsigned char *json;
     size_t json_bytes;
 };

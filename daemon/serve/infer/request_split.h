@@ -15,7 +15,7 @@
 
 #define SPLIT_MAX_NESTING 16
 #define SPLIT_MAX_INPUTS 64
-#define SPLIT_MAX_BYTES 65536 /* limit of the rest */
+#define SPLIT_MAX_BYTES 65536 /* limit of the JSON without the tensors' data */
 
 struct split_span {
     const char *text; /* NULL: none */
@@ -28,10 +28,10 @@ struct cut {
     struct split_span data[SPLIT_MAX_INPUTS];
 };
 
-/* Returns 0, or -EINVAL with the error in `why`; the caller finishes the struct in either case.
- * Does not check that the rest is valid JSON, but checks that all text is UTF-8, and that strings
- * end and have no control characters. Keys must have no escapes, and strings outside of data no
- * NUL. */
+/* Returns 0, or -EINVAL or -ENOMEM with the error in `why`; the caller finishes the struct in
+ * either case. Does not check that the rest is valid JSON, but checks that all text is UTF-8, and
+ * that strings end and have no control characters. Keys must have no escapes, and strings outside
+ * of data no NUL. */
 int request_split_json(struct cut *c, const char *text, size_t bytes, struct refusal *why);
 void request_split_finish(struct cut *c);
 

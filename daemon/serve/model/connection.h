@@ -19,7 +19,7 @@ struct salus_serve {
     struct serve_message *msg; /* the latest message, including the batch's memory if small */
     struct serve_memory in;
     long long device_ns;                /* value of meter_read when the batch arrived */
-    void *joined[SERVE_WIRE_MAX_NAMES]; /* per group; NULL: not copied */
+    void *joined[SERVE_WIRE_MAX_NAMES]; /* per input: its joined copy; NULL: none was needed yet */
     struct serve_memory_tensor *out;    /* outputs; names and data are ours */
     uint32_t out_count, out_room;
     char error[320];

@@ -14,7 +14,7 @@ struct plan_view {
     uint32_t pending, sent; /* numbers of requests */
     uint32_t workers, idle;
     double c0_ns, c1;  /* current fit (4.3) */
-    uint64_t alone_ns; /* mean time alone over the applications' requests */
+    uint64_t alone_ns; /* mean of the applications' mean times alone */
     uint64_t batch_ns[PLAN_SIZES], batch_tail_ns[PLAN_SIZES]; /* mean and 0.99 quantile, per size */
 };
 
@@ -29,7 +29,7 @@ struct plan_alone {
 /* `app`: below the configuration's number. */
 void plan_alone(const struct plan *p, uint32_t app, struct plan_alone *out);
 
-/* Checks the invariants. Returns NULL, or the name of a violated one. */
+/* Checks the invariants. Returns NULL, or a static sentence about a violated one. */
 const char *plan_check(const struct plan *p);
 
 #endif

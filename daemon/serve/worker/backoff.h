@@ -11,7 +11,7 @@
 struct backoff {
     uint64_t first_ns, most_ns;
     uint64_t reset_ns; /* a program ready for this long resets the pause */
-    uint64_t next_ns;  /* 0: first_ns */
+    uint64_t next_ns;  /* the next pause; 0: first_ns */
 };
 
 /* `ready_ns`: how long the program that ended had been ready; 0: never. */

@@ -21,7 +21,8 @@
 #define DEFAULT_DEADLINE_NS 1000000000u
 #define DEFAULT_LIMIT_NS 60000000000u
 #define APPS_DEFAULT 8u
-/* How often a request that is expected to be late is tried, to correct the expectation. */
+/* Least interval at which a request that is expected to be late is tried all the same, to correct
+ * the expectation. */
 #define TRIAL_NS 1000000000u
 #define LINE_MOST (INI_MAX_LINE - 2)
 #define SECTION_MOST 48u             /* limit of inih, which cuts longer section names */

@@ -6,8 +6,8 @@
  *
  * The preferred measure is the device time of a request, if the program knows it (salus_device_ns,
  * under Salus). Device time does not depend on other jobs, nor on how long a best-effort job waits
- * for its turn. It is therefore comparable between the workers' batches of one and the profiler's
- * runs. Otherwise the measure is the time from sending to the answer.
+ * for its turn. It is therefore comparable between the workers' batches of one request and the
+ * profiler's runs. Otherwise the measure is the time from sending to the answer.
  *
  * A program that initialises CUDA with its first batch does not know that batch's device time.
  * Under Salus the first few times without one are ignored before device time is considered

@@ -13,7 +13,7 @@
 struct sample {
     uint32_t app;   /* the scheduler's number of the application */
     uint32_t count; /* number of inputs */
-    uint64_t age;   /* sequence number of samples */
+    uint64_t age;   /* sequence number: an older sample has a lower one */
     size_t bytes;   /* size of the block */
     struct tensor inputs[];
 };

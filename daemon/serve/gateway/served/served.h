@@ -23,7 +23,7 @@ int served_create(struct served **out, uv_loop_t *loop, const struct model *mode
 /* Tests whether a worker accepts batches. */
 bool served_ready(const struct served *s);
 
-/* Same meaning as in front_ops. */
+/* Handle `infer` and `gone` of front_ops (front_ops.h). */
 void served_ask(struct served *s, const struct request *r, struct front_reply *reply);
 void served_gone(struct asked *asked);
 

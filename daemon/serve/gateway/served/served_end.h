@@ -9,7 +9,8 @@
 
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* Ends the request. `why` is NULL if the request was answered or no client waits. */
+/* Ends the request and frees `asked`. `why` is sent to the client; NULL if the request was answered
+ * or no client waits. */
 void served_end(struct served *s, struct asked *asked, enum served_end end,
                 const struct refusal *why);
 

@@ -9,7 +9,7 @@
 
 #include "daemon/serve/gateway/served/served_state.h"
 
-/* Appends an event for the scheduler; the caller fills in the rest. */
+/* Appends an event for the scheduler with only its kind set; the caller fills in the rest. */
 struct plan_event *served_event(struct served *s, enum plan_event_kind kind);
 /* True if there is space for one more event that does not come from a worker. False only after a
  * longer lack of memory. */

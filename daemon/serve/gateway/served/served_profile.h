@@ -27,7 +27,7 @@ bool served_profile_is_crowded(const struct served *s);
 void served_profile_asked(struct asked *asked);
 void served_profile_sent(struct asked *asked, uint32_t count);
 void served_profile_end(struct asked *asked, enum served_end end);
-/* Called when a worker's batch has ended. */
+/* Called when a worker's batch is done: a run that waits for an idle moment may start. */
 void served_profile_quiet(struct served *s);
 
 struct profiler_counts served_profile_counts(const struct served *s);

@@ -16,7 +16,7 @@
 #define SERVED_ENDS(X)                                                                          \
     X(ANSWERED, "answered")                                                                     \
     X(TIMEOUT, "timeout") /* the deadline could not be met any more */                          \
-    X(REFUSED, "refused") /* on arrival, for the same reason */                                 \
+    X(REFUSED, "refused") /* on arrival: no worker could meet the deadline */                   \
     X(FAILED, "failed")   /* the model's program reported it, or the batch could not be sent */ \
     X(LOST, "lost")       /* two workers ended while they had it */                             \
     X(GONE, "gone")       /* the client hung up */
@@ -31,13 +31,13 @@ enum served_end {
 struct served_worker {
     struct served *of;
     uint32_t number; /* the scheduler's number */
-    bool ready;      /* and the scheduler knows it */
-    bool rests;      /* reported as not ready for a while */
+    bool ready;      /* its program accepts batches, and the scheduler was told */
+    bool rests;      /* lost for the scheduler for a while, for lack of memory */
     struct model_worker *worker;
-    uint64_t batch, sent_ns; /* batch: 0: none */
+    uint64_t batch, sent_ns; /* number of its batch, 0: none; time of sending */
     uint64_t alone_ns;       /* time of its latest completed batch of one request; 0: not known */
     uint32_t planned;        /* requests of the batch as the scheduler counts them */
-    uint32_t count;          /* without those whose clients were gone */
+    uint32_t count;          /* requests that were sent, without those whose clients were gone */
     uint64_t ids[PLAN_BATCH_MOST];
 };
 
@@ -63,7 +63,7 @@ struct served {
     struct plan_event *events, *told;
     uint32_t event_count, event_room, event_spare;
     bool stepping;
-    /* [0] stands for requests without a name and for excess names. */
+    /* Names of applications. [0] stands for requests without a name and for excess names. */
     char apps[PLAN_APPS][REQUEST_MAX_APPLICATION_BYTES + 1];
     uint32_t app_count;
     uint64_t batches; /* number of the latest batch */

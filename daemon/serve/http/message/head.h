@@ -44,9 +44,9 @@ struct head {
     bool expects; /* the client waits for "100 Continue" before it sends the body */
 };
 
-/* Searches for the end of a head that begins at `text`. *at is how far previous calls have
- * searched, and is updated. Returns 1 if the head ends at *at, 0 if more bytes are needed, or
- * -EINVAL with the reason if no bytes can make it valid. */
+/* Searches for the end of a head that begins at `text`. *at is the number of bytes that previous
+ * calls have searched, and is updated. Returns 1 if the head ends at *at, 0 if more bytes are
+ * needed, or -EINVAL with the reason if no bytes can make it valid. */
 int head_end(const char *text, size_t bytes, size_t *at, struct refusal *why);
 
 /* Parses a complete head found by head_end; modifies `text`. Returns 0, or -EINVAL with the

@@ -52,14 +52,15 @@ int outlook_init(struct outlook *o, const struct plan_config *config);
 void outlook_finish(struct outlook *o);
 
 void outlook_alone(struct outlook *o, uint32_t app, uint64_t ns, uint64_t now_ns);
-/* Adds a batch of that size that took `ns`. `longest_ns` is its longest request alone; 0: not
- * known, then the expected value is used. */
+/* Adds a batch that took `ns`; `size` is the index of its size. `longest_ns` is its longest request
+ * alone; 0: not known, then the expected value is used. */
 void outlook_batch(struct outlook *o, uint32_t size, uint64_t longest_ns, uint64_t ns);
 
-/* Mean time alone over all applications; 0 without samples. */
+/* Mean of the mean times alone of the applications with samples; 0 without samples. */
 uint64_t outlook_alone_ns(const struct outlook *o);
 
-/* Tests whether a refresh is due: the interval has passed, or the number of samples has doubled. */
+/* Tests whether a refresh is due: something was learnt since the latest one, and the interval has
+ * passed or the number of samples has more than doubled. */
 bool outlook_due(const struct outlook *o, uint64_t now_ns);
 void outlook_refresh(struct outlook *o, uint64_t now_ns);
 
