@@ -57,7 +57,7 @@ struct gpu {
 struct gpus_seat {
     uint32_t job, gpu;
     uint32_t next, before; /* in the GPU's list */
-    uint32_t of_job;       /* seat of the same job on its next GPU; GPUS_NONE: none */
+    uint32_t of_job;       /* place of the same job on its next GPU; GPUS_NONE: none */
 };
 
 struct gpus {

@@ -31,7 +31,7 @@ enum served_end {
 struct served_worker {
     struct served *of;
     uint32_t number; /* the scheduler's number */
-    bool ready;      /* its program accepts batches, and the scheduler was told */
+    bool ready;      /* the program accepts batches, and the scheduler was told */
     bool rests;      /* lost for the scheduler for a while, for lack of memory */
     struct model_worker *worker;
     uint64_t batch, sent_ns; /* number of its batch, 0: none; time of sending */
