@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * salusctl.
+ * The program salusctl: calls salusctl_main, and passes on the command's end.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -54,8 +54,8 @@ static void look_in_path(const char *ours, struct findings *f) {
     }
 }
 
-/* A library that is preloaded for the whole system comes after those of LD_PRELOAD, but a libcuda
- * there was put there on purpose. */
+/* Warns of a libcuda in LD_PRELOAD, which somebody put there on purpose. Libraries of
+ * /etc/ld.so.preload come after those of LD_PRELOAD and are not checked. */
 static void look_at_preload(struct findings *f) {
     const char *preload = getenv("LD_PRELOAD");
 

@@ -118,7 +118,8 @@ static bool in_path(const char *name, char *out, size_t cap) {
     return false;
 }
 
-/* Finds the folder above the program's: an environment's own, or that of the program linked to. */
+/* Finds the prefix of a program PREFIX/bin/NAME: that of the path if it is a virtual environment,
+ * else that of the file that the path links to. Modifies `program`. */
 static bool prefix_of(char *program, char *out, size_t cap) {
     char probe[PATH_MAX], real[PATH_MAX];
 

@@ -33,7 +33,7 @@ bool environment_asks_null(const struct environment *e);
  */
 int environment_set(struct cli *c, const struct environment *e);
 
-/* The device of the daemon of `c` is the software GPU; false if the daemon does not say. */
+/* True if a GPU of the daemon of `c` is a software GPU; false if the daemon does not say. */
 bool environment_on_software_gpu(const struct cli *c);
 
 #endif

@@ -14,7 +14,7 @@
  * become large: TMPDIR, /tmp, XDG_RUNTIME_DIR, /dev/shm. */
 enum temporary_use { TEMPORARY_RUN, TEMPORARY_FILE };
 
-#define TEMPORARY_RUN_MAX 60 /* longest RUN directory: names of sockets below it are short */
+#define TEMPORARY_RUN_MAX 60 /* longest RUN directory, so that a socket's path below it fits */
 #define TEMPORARY_WHY_BYTES 1024
 
 /* Finds the first usable directory, without a trailing slash. Returns 0, or -ENOENT with what is

@@ -20,7 +20,7 @@
 #define KERNEL_TRACE_OPS 20000u      /* operations of an iteration */
 #define KERNEL_TRACE_SHAPES 8u       /* shapes of a job's iterations */
 #define KERNEL_TRACE_OPEN 4u         /* iterations of a job in progress */
-#define KERNEL_TRACE_JOBS 1000u      /* limit of a workload of kernels */
+#define KERNEL_TRACE_JOBS 1000u      /* jobs: the limit of a workload of kernels */
 #define KERNEL_TRACE_IN_FLIGHT 512u  /* operations of a job that are offered and not complete */
 
 /* Sums over the iterations of a shape, for the same operation in each. */
@@ -29,21 +29,24 @@ struct kernel_trace_op {
     char class; /* c, m or u; as in the latest iteration */
     uint32_t sms, compute_milli, memory_milli;
     uint64_t profile_ns; /* duration alone from the worker's profile; 0: unknown */
+    /* Launches: all, those that had the device to themselves (`alone`), and those that came after
+     * the end of all earlier operations (`idle`). */
     uint32_t count, alone, idle;
     double took_ns,
         alone_ns; /* sums over all launches; over those that had the device to themselves */
-    double behind_ns, behind_squares; /* time since the previous launch: sum, and sum of squares */
-    double after_ns, after_squares;   /* time since the end of all earlier operations, where that
-                                         preceded the launch */
-    double behind_idle_ns;            /* behind_ns of the launches counted in after_ns */
+    double behind_ns, behind_squares; /* time since the previous launch: sum over all launches, and
+                                         sum of squares over `idle` */
+    double after_ns, after_squares; /* time since the end of all earlier operations: sum, and sum of
+                                       squares, over `idle` */
+    double behind_idle_ns;          /* time since the previous launch, summed over `idle` */
 };
 
 struct kernel_trace_shape {
     struct kernel_trace_op *ops;
     uint32_t count, iterations;
     uint64_t print;
-    double wall_ns; /* from boundary to boundary */
-    double tail_ns; /* part of that after the end of the last operation */
+    double wall_ns; /* time from boundary to boundary, summed over the iterations */
+    double tail_ns; /* part of wall_ns after the end of the last operation */
 };
 
 struct kernel_trace_job {

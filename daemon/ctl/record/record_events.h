@@ -13,9 +13,10 @@ struct cli;
  * diagnostic. */
 int record_events(struct cli *c, uint64_t for_ns, const char *path);
 
-/* For a caller that does something else meanwhile: the worker writes to the file, one of ours, as
- * long as the lease is renewed now and then. record_events_end reports an incomplete file, by the
- * name `what`. These return exit statuses, after diagnostics. */
+/* Records while the caller does something else: the worker writes events into the caller's file
+ * `fd` as long as record_events_renew is called at least once in 10 s. record_events_end ends the
+ * recording, and reports an incomplete file under the name `what`. Each function returns CLI_OK, or
+ * an exit status after a diagnostic. */
 struct record_lease {
     int fd;
     uint64_t renewed_ns;

@@ -21,12 +21,13 @@ uint64_t recording_kernels_ns(const struct kernel_trace *t, uint64_t id, bool re
  * writes nothing if there is none. *lines: lines of all jobs so far. */
 bool recording_kernels_write(const struct kernel_trace *t, bool soft, uint64_t id, bool whole,
                              bool requests, uint32_t *lines, FILE *out);
-/* recording_kernels_job writes " kernels=..." and the times around the iterations of a written job.
- */
+
 /* The job's work before its first boundary is less than an iteration: a preparation, which the
  * daemon counts as an iteration. */
 bool recording_kernels_prepares(const struct kernel_trace *t, uint64_t id);
 
+/* Writes " kernels=..." for a job whose sequence was written, and the times around its iterations.
+ */
 void recording_kernels_job(const struct kernel_trace *t, uint64_t id, bool requests, FILE *out);
 
 #endif

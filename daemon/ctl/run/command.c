@@ -37,7 +37,8 @@ static int execute(struct cli *c, char **command) {
     return status;
 }
 
-/* In the child. Where no signal can be passed on, killing salusctl ends the command. */
+/* In the child. SIGKILL cannot be passed on, so the kernel kills the command when salusctl is
+ * killed. */
 static int become_command(struct cli *c, const struct command *o, const struct relay *r,
                           pid_t parent, int note) {
     int status;

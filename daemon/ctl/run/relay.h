@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Relays signals: each signal that salusctl gets goes to the command, for which the caller takes
- * salusctl. When the command is stopped, this process stops as well, so that a shell's job control
- * works.
+ * Relays signals: each signal that salusctl gets goes to the command, because senders take salusctl
+ * for the command. When the command is stopped, this process stops as well, so that a shell's job
+ * control works.
  *
  * Owner: the caller; one at a time, since signals are process-wide. Threads: one.
  */
@@ -21,7 +21,7 @@ struct relay {
     struct witness witness;
 };
 
-/* Lets this process wait for children, whatever the caller does with SIGCHLD. */
+/* Lets this process wait for children, even if its parent left SIGCHLD ignored. */
 void relay_prepare(struct relay *r);
 
 /* Keeps signals pending from now on, until relay_wait takes them. */

@@ -8,7 +8,8 @@
 #include "daemon/ctl/cli/cli.h"
 #include "proto/control/ctl_msg.h"
 
-/* Puts --user, if given, into the request. Returns 0, or an exit status after a diagnostic. */
+/* Puts --user and --gpu, if given, into the request. Returns 0, or an exit status after a
+ * diagnostic. */
 int kernel_profile_verbs_user(struct cli *c, struct ctl_request *r);
 
 int kernel_profile_verbs_list(struct cli *c, int argc, char **argv);

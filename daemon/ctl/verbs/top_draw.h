@@ -14,10 +14,10 @@ struct top_view {
 
 /* Rates of a job between two views. Negative: unknown. */
 struct top_rate {
-    double share;    /* part of the device time that all jobs of its GPU received */
-    double entitled; /* part due by weight among those of them that used or waited for the device */
+    double share;      /* part of the device time that all jobs of its GPU received */
+    double entitled;   /* part due by weight among the GPU's jobs that used or awaited the device */
     double iterations; /* per second */
-    double busy;       /* part of the time in which the device worked for the job */
+    double busy;       /* part of the elapsed time in which the device worked for the job */
 };
 
 /* Computes the rates. `before` is NULL at the first view. */
