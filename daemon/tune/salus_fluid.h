@@ -68,8 +68,8 @@ struct salus_fluid_config {
     uint32_t gpus;        /* GPUs 0 to gpus - 1 exist at the beginning; may be 0 */
     uint32_t gpus_most;   /* upper limit of GPU numbers; 0: as `gpus` */
     uint32_t trials_most; /* most trials at a time; 0: 4096 */
-    uint32_t packed_most; /* c, trials on one GPU, if the trial sets none; 0: 1 */
-    uint32_t spread_most; /* d, GPUs of one trial, if the trial sets none; 0: 1 */
+    uint32_t packed_most; /* c, most trials on one GPU, for trials that set none; 0: 1 */
+    uint32_t spread_most; /* d, most GPUs of one trial, for trials that set none; 0: 1 */
     uint32_t flags;
     int64_t change_ns; /* epsilon: time that a trial loses when it is resized over whole GPUs */
 };
@@ -108,7 +108,7 @@ struct salus_fluid_event {
 enum salus_fluid_state {
     SALUS_FLUID_WAITING, /* on no GPU */
     SALUS_FLUID_RUNNING,
-    SALUS_FLUID_RESIZING, /* being resized until SETTLED; no other decision about it meanwhile */
+    SALUS_FLUID_RESIZING, /* being resized until SETTLED; the trial is left alone meanwhile */
 };
 
 struct salus_fluid_trial {
@@ -117,7 +117,7 @@ struct salus_fluid_trial {
     /* Actual share of its GPU, beside the other sharers; for whole GPUs equal to `share`. */
     double part;
     int64_t left_ns;  /* h_{i,1} of the remaining work */
-    int64_t end_ns;   /* when it ends if nothing changes; waiting: INT64_MAX */
+    int64_t end_ns;   /* when the trial ends if nothing changes; waiting: INT64_MAX */
     uint32_t state;   /* enum salus_fluid_state */
     uint32_t changed; /* 1: state, share, part or GPUs differ from the previous plan */
     /* Index in plan.gpus of its first GPU; GPUs that it has to leave are not included. */

@@ -16,8 +16,8 @@
 
 struct shares_ask {
     double left_ns; /* h_{i,1} */
-    uint64_t turn;  /* turn of its group; lower ones go first */
-    uint32_t place; /* the trial's place; among equal asks the lower one goes first */
+    uint64_t turn;  /* turn of the trial's group; lower turns go first */
+    uint32_t place; /* the trial's place; among equal asks the lower place goes first */
     uint32_t packed_most, spread_most;
     struct curve curve;
     double share;  /* out: w_i, or w'_i */

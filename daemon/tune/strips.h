@@ -25,11 +25,11 @@
 
 struct strip {
     bool here;
-    bool leaving;   /* the owner was told to leave it but has not yet; not in the owner's list */
+    bool leaving;   /* the owner is to leave the GPU, and has not yet; not in the owner's list */
     uint32_t owner; /* place of the trial that has the GPU alone; STRIPS_NONE: no trial has */
     uint32_t next;  /* next GPU in the owner's list; STRIPS_NONE: the last */
     uint32_t sharers;
-    uint32_t room;  /* most sharers: the least c of the present ones */
+    uint32_t room;  /* most sharers: the least c of the present sharers */
     double weight;  /* sum of the sharers' shares */
     double load_ns; /* sum of the sharers' remaining work, h_{i,1} */
 };

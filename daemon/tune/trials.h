@@ -17,13 +17,13 @@
 
 struct trial {
     uint64_t id, group;
-    uint64_t turn; /* turn of its group among waiting groups; lower ones go first */
+    uint64_t turn; /* turn of the trial's group; lower turns go first */
     struct curve curve;
     double left_ns;    /* h_{i,1} of the remaining work; above 0 */
-    double share;      /* w; 0: it waits */
-    double settles_ns; /* RESIZING: when it probably runs again */
+    double share;      /* w; 0: the trial waits */
+    double settles_ns; /* RESIZING: when the trial probably runs again */
     uint32_t packed_most, spread_most;
-    uint32_t packed_said, spread_said; /* limits to use when it waits again (KNOWN) */
+    uint32_t packed_said, spread_said; /* limits for the time when the trial waits again (KNOWN) */
     uint32_t state;                    /* enum salus_fluid_state */
     uint32_t gpu; /* share below one: its GPU; else the first of its list (strip.next) */
     uint32_t deaths;

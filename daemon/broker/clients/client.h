@@ -58,7 +58,7 @@ struct client {
 
     struct user *user;        /* counts this client; as a job from its welcome on */
     bool said_hello;          /* a valid hello was received: the client is to become a job */
-    struct wire_job asked;    /* the job as its hello requested it */
+    struct wire_job asked;    /* the job as the hello requested it */
     uint16_t minor;           /* minor version of its library's protocol */
     uint32_t asked_gpu;       /* GPU requested in its hello or question, plus 1; 0: none */
     struct gpu *gpu;          /* GPU chosen so far; NULL: none yet */
@@ -71,11 +71,11 @@ struct client {
     uint64_t pinned_bytes; /* pinned memory and mapped files in use at the latest pinned_look */
     int tries;             /* number of windows tried */
     bool lending;          /* the worker is being sent a file: fd_forward.h */
-    bool held;             /* nothing is read from it, because no worker has its job */
+    bool held;             /* nothing is read from the client, because no worker has its job */
     struct wire_file lent; /* the file being sent */
     uint32_t job_id;       /* job number of the latest attachment or queue entry; 0: none */
     bool has_place;        /* places.h */
-    uint64_t queued_ns;    /* start of its wait for a place; 0: it did not wait */
+    uint64_t queued_ns;    /* start of the client's wait for a place; 0: there was no wait */
     struct attachment *attachment;
 };
 

@@ -28,8 +28,8 @@ struct gpus_ask {
     uint32_t asked; /* SALUS_GPU + 1; 0: any */
     uid_t uid;
     uint32_t run;       /* run of wire_job */
-    uint64_t bytes;     /* device memory that it needs; 0: unknown */
-    uint64_t uid_bytes; /* limit of its user on each GPU; UINT64_MAX: none */
+    uint64_t bytes;     /* device memory that the job needs; 0: unknown */
+    uint64_t uid_bytes; /* limit of the job's user on each GPU; UINT64_MAX: none */
 };
 
 /* Chooses a GPU. If the job asked for one: that, or NULL if no GPU has this number. Otherwise one,

@@ -41,7 +41,7 @@ struct load {
 /* The holder of a job. */
 enum attachment_place {
     ATTACHMENT_WORKER, /* the worker */
-    ATTACHMENT_ORPHAN, /* none: its worker ended, and the next one is to get it: life/recovery.h */
+    ATTACHMENT_ORPHAN, /* nobody: the worker ended; the next one gets the job: life/recovery.h */
     ATTACHMENT_ASKED   /* RESTORE was sent */
 };
 
@@ -62,8 +62,8 @@ struct attachment {
     int completion_fd, recovery_fd;
     enum attachment_place place;
     unsigned moves;    /* consecutive workers that ended soon after they had the job */
-    uint64_t taken_ns; /* time at which the worker took it over from its predecessor; 0: it is the
-                          first */
+    uint64_t taken_ns; /* time at which the worker took the job over from its predecessor; 0: the
+                          job had no other worker */
     bool resuming;     /* the worker is repeating what its predecessor did not complete */
     uint32_t moved;    /* number of the latest wire_moved */
     struct overdue overdue;
@@ -71,11 +71,11 @@ struct attachment {
     bool welcomed;        /* windows accepted, and WIRE_BEGIN sent; before, the job is `starting` */
     bool detached;        /* DETACH was sent */
     uint64_t detached_ns; /* time of DETACH */
-    int lost;             /* error that its client was told; 0: none */
-    const char *how;      /* how it ended, or will end; NULL: by itself */
+    int lost;             /* error that the client was told; 0: none */
+    const char *how;      /* how the job ended, or will end; NULL: by itself */
     char why[256];        /* details */
-    char by[24];          /* user or part that ended it, if `how` does not tell; else empty */
-    char exit[16];        /* how the command of its run ended; empty: not reported */
+    char by[24];          /* user or part that ended the job, if `how` does not tell; else empty */
+    char exit[16];        /* how the command of the job's run ended; empty: not reported */
 };
 
 struct attachments {

@@ -14,7 +14,7 @@
 
 struct silence {
     pid_t pid;
-    uint64_t waited_ns; /* waiting time of its first thread that was already subtracted */
+    uint64_t waited_ns; /* waits of the process's first thread that earlier calls have counted */
 };
 
 /* Called when the process has spoken. */

@@ -39,7 +39,7 @@ struct supervise {
     bool given_memory;    /* the latest worker was given its predecessor's memory */
     bool shortage;        /* the latest worker was lost because we lacked resources */
     bool hung_up;         /* the worker closed its socket; reaping it shows the reason */
-    char last_words[160]; /* the reason that it announced for its end; empty: none */
+    char last_words[160]; /* the reason that the worker announced for its end; empty: none */
 };
 
 /* `on_poll` is called for each worker's socket, as in channel_open; the handle's data is `v`. */

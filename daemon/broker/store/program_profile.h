@@ -21,7 +21,7 @@ struct program_profile {
     uint64_t uid, key;
     uint64_t persistent_bytes, ephemeral_bytes; /* P, E */
     uint64_t iteration_ns, iterations, launches;
-    uint64_t seen; /* number of jobs that it was learned from */
+    uint64_t seen; /* number of jobs that the profile was learned from */
 };
 
 struct program_profiles {

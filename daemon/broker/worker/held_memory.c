@@ -23,7 +23,7 @@
 
 struct held_memory_part {
     int fd;         /* -1: none */
-    uint32_t start; /* ordinal of the worker that created it */
+    uint32_t start; /* ordinal of the worker that created the part */
 };
 
 /* Descriptors that are being closed. */

@@ -20,7 +20,7 @@ struct held_memory {
     struct held_memory_part *parts; /* table by number */
     uint32_t cap, count;            /* table size; number of parts held */
     uint32_t start;                 /* ordinal of the latest worker */
-    unsigned closing;               /* batches that are being closed in another thread */
+    unsigned closing;               /* batches of descriptors that another thread is closing */
     bool crowded; /* a part was not held for lack of descriptors, which was logged */
 };
 

@@ -14,7 +14,7 @@
 #include "daemon/broker/worker/held_memory.h"
 
 enum worker_state {
-    WORKER_DOWN,      /* the next one is started after a while */
+    WORKER_DOWN,      /* no worker runs; the next is started after a pause */
     WORKER_STARTING,  /* launched, not READY */
     WORKER_TRYING,    /* the device is open; the trial job is attached and detached: life/trial.h */
     WORKER_RESTORING, /* the worker is given jobs that outlived its predecessor: life/recovery.h */
@@ -28,8 +28,8 @@ struct worker {
     struct channel channel;
     struct wire_device device;      /* device of the latest worker that opened one */
     const struct wire_board *board; /* board of this worker, or NULL: board.h */
-    int memory_fd;                  /* device memory that outlives the worker; -1: it does not */
-    struct held_memory keeping;     /* parts of that memory that are not in memory_fd */
+    int memory_fd;                  /* device memory that outlives the worker; -1: none */
+    struct held_memory keeping;     /* further parts of device memory that outlive the worker */
     uint64_t restarts;
     uint64_t recovered; /* times that a job continued on the next worker */
     uint64_t lost;      /* times that a job ended with its worker */

@@ -15,7 +15,7 @@
 #include "common/fdutil.h"
 #include "daemon/ctl/files/temporary.h"
 
-#define DESCRIPTORS 64  /* descriptors that a job needs of us, and a program of its own */
+#define DESCRIPTORS 64  /* descriptors that a job needs for Salus, and for the program itself */
 #define PAGE_BYTES 4096 /* size of a test mapping */
 #define WINDOWS_BYTES (64ull << 30) /* address space of both windows, with a margin */
 

@@ -12,7 +12,7 @@
 #include "daemon/ctl/environment/environment.h"
 
 struct command {
-    struct environment environment; /* a run number of 0 means: choose one */
+    struct environment environment; /* run number 0: command_run chooses a number */
     bool private;                   /* use a private daemon in any case */
     bool verbose;                   /* print why the job waits, even without a terminal */
     bool output_to_error;           /* redirect the command's output to standard error */

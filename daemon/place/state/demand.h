@@ -13,7 +13,7 @@
 
 #include "daemon/place/state/place_types.h"
 
-#define DEMAND_BYTES_MOST ((uint64_t)1 << 46) /* 64 TiB: sums of these stay far from overflow */
+#define DEMAND_BYTES_MOST ((uint64_t)1 << 46) /* 64 TiB: sums of sizes stay far from overflow */
 
 struct demand {
     uint32_t tasks, gpus; /* GPUs per task */

@@ -48,7 +48,7 @@ struct gpu {
     uint64_t cpu_milli, node_bytes; /* copy of the node's free resources */
     /* Maintained by index.c. */
     uint32_t kind; /* kind in the index, even if the GPU is not in a tree */
-    uint32_t tree; /* the tree of its kind that contains it; GPUS_NONE: none */
+    uint32_t tree; /* number of the tree that contains the GPU; GPUS_NONE: none */
     uint32_t left, right, rank;
     uint64_t key;
     struct gpus_span span;

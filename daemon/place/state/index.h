@@ -22,7 +22,7 @@
 struct index_kind {
     uint64_t memory_bytes, labels;
     uint32_t curve;
-    enum place_kind side; /* policy separate: the kind of job that may use it */
+    enum place_kind side; /* policy separate: the kind of the jobs that may use these GPUs */
 };
 
 #define INDEX_SHELVES 12u

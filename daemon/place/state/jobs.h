@@ -38,8 +38,8 @@ struct job {
     int64_t told_ns, since_ns;
     bool first;            /* the job's node disappeared: the job goes before all other jobs */
     uint32_t next, before; /* in the order */
-    uint64_t tried;     /* value of `changes` (place_state.h) when it last found no place; 0: new */
-    uint64_t overtaken; /* number of later jobs that started before it (node_reservation.h) */
+    uint64_t tried;        /* place.changes at the time when the job last found no place; 0: new */
+    uint64_t overtaken; /* number of later jobs that started before this job (node_reservation.h) */
 
     /* For RUNNING. */
     uint64_t start; /* unique number of this run */

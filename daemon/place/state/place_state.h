@@ -27,7 +27,7 @@ struct place_policy;
 
 /* Nodes with more free resources than before (freed.h). */
 struct state_freed {
-    uint32_t nodes[STATE_FREED], count; /* above STATE_FREED: too many to list */
+    uint32_t nodes[STATE_FREED], count; /* count above STATE_FREED: too many nodes to list */
     /* Maxima over these nodes: free CPU, free memory, and per GPU the persistent and the total
      * memory that a job may have. */
     uint64_t cpu_milli, memory_bytes, persistent_bytes, bytes;
@@ -100,7 +100,7 @@ struct place {
 
     uint64_t changes; /* incremented when resources may have been freed; starts at 1 */
     uint64_t passed;  /* value of `changes` when all waiting jobs were tried */
-    struct state_freed freed, freed_next; /* for this pass, and since it began */
+    struct state_freed freed, freed_next; /* nodes freed before this pass began, and since then */
     /* Demands that found no place since resources were last freed; a job that wants no less finds
      * none either. */
     struct demand failures[STATE_FAILURES];

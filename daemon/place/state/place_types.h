@@ -47,7 +47,7 @@ struct place_config {
      * 100. */
     uint32_t patience;
     bool first_fit;     /* takes the first GPU that fits and ignores the policy's cost */
-    uint32_t jobs_most; /* on one GPU; 0: no limit */
+    uint32_t jobs_most; /* largest number of jobs on one GPU; 0: no limit */
     /* Limit of the total utilisation placed on one GPU, 1 or more; 0: no limit, but for gpucolo 1
      * where a training is on it. */
     double util_most;

@@ -28,7 +28,7 @@ struct front {
     uv_tcp_t unwanted; /* a connection being closed because memory is short */
     uv_timer_t sweep;  /* finds connections that exceeded a time limit or hung up unnoticed */
     uv_timer_t again;  /* runs the connections in `behind` */
-    int open_handles;  /* the handles above and all connections */
+    int open_handles;  /* number of open handles: listener, `unwanted`, timers, connections */
     bool turning_away; /* `unwanted` is being closed */
     bool one_waits;    /* another connection waits until `unwanted` is closed */
     bool closing;

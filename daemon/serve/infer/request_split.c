@@ -21,7 +21,7 @@ struct scan {
     bool inputs;      /* within the value of the outermost key "inputs" */
     bool inputs_seen; /* the key "inputs" has occurred */
     bool data;        /* within an input whose latest key is "data" */
-    uint32_t input;   /* index of that input */
+    uint32_t input;   /* index of the current input */
 };
 
 /* ---- strings --------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ struct cluster_report_config {
 
 /* Fate of a job in this round. */
 enum cluster_report_fate {
-    TELL_NOT,     /* the placer does nothing with it now */
+    TELL_NOT,     /* nothing is done with the job now */
     TELL_STAYS,   /* the job stays on `node` and `gpu` */
     TELL_CHOOSES, /* the job is to be placed */
     /* The job is to be placed again, because its node failed; after all jobs with TELL_CHOOSES. */
@@ -33,7 +33,7 @@ enum cluster_report_fate {
 
 struct cluster_report_job {
     enum cluster_report_fate fate;
-    const char *refused; /* why no node can run it; static; NULL: not refused */
+    const char *refused; /* why no node can run the job; static; NULL: not refused */
     bool narrowed;       /* some of its nodes are excluded in this round */
     uint32_t node, gpu;  /* for TELL_STAYS */
     uint32_t class;      /* for TELL_CHOOSES and TELL_MOVES: label bit of its nodes */

@@ -15,7 +15,7 @@
 enum again {
     MEMORY_RETRY_YES,
     MEMORY_RETRY_KNOWN,     /* the note already has this failure */
-    MEMORY_RETRY_TOO_OFTEN, /* so often that more memory does not seem to help */
+    MEMORY_RETRY_TOO_OFTEN, /* queued again so often that more memory does not seem to help */
     MEMORY_RETRY_TOO_LARGE  /* no GPU is large enough */
 };
 

@@ -40,13 +40,13 @@ struct report {
         uint32_t id, uid; /* numbers of Slurm and the system: users may choose any name for a job */
         uint32_t demand_milli; /* thousandths of a GPU's time; 0: not known */
         uint64_t persistent_bytes, ephemeral_bytes;
-    } jobs[REPORT_JOBS_MOST]; /* each job once; further ones are dropped */
+    } jobs[REPORT_JOBS_MOST]; /* each job once; jobs beyond the limit are dropped */
     uint32_t lack_count;
     struct report_lack {
         uint32_t id, uid;
         uint64_t needed_bytes;  /* at most 2 * REPORT_MEMORY_MOST; larger values are clamped */
         int64_t at_ms;          /* time of the latest failure since 1970; distinguishes failures */
-    } lacks[REPORT_LACKS_MOST]; /* each job once; further ones are dropped */
+    } lacks[REPORT_LACKS_MOST]; /* each job once; jobs beyond the limit are dropped */
 };
 
 /* Returns 0, -ENOENT if the text is not ours, or -EINVAL with the error in `why`. */

@@ -54,10 +54,10 @@ struct world_job {
     bool limited;
     bool depends; /* the job depends on one that has not ended, possibly of its own array */
     const char *partition; /* names separated by commas */
-    const char *features;  /* features that its node must have; NULL: none */
+    const char *features;  /* features that the job's node must have; NULL: none */
     const bool *excluded;  /* flag per node; NULL: none is excluded */
-    uint32_t node;         /* RUNS: index of its node, or WORLD_ELSEWHERE */
-    uint32_t shares;       /* shares of the GRES that it has or requests */
+    uint32_t node;         /* RUNS: index of the job's node, or WORLD_ELSEWHERE */
+    uint32_t shares;       /* shares of the GRES that the job has or requests */
 };
 
 /* A job that ended for lack of device memory, and may have been queued again since. */

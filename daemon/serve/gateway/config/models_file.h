@@ -36,7 +36,7 @@ struct models_file {
     char *address;
     uint16_t port;
     uint32_t connections, count;
-    struct model models[MODELS_FILE_MODELS];               /* as the front shows them */
+    struct model models[MODELS_FILE_MODELS];               /* the models as the front shows them */
     struct models_file_model settings[MODELS_FILE_MODELS]; /* per model */
 };
 

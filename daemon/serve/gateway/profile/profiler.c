@@ -30,7 +30,7 @@ struct profiler {
     struct sample *running; /* NULL: none */
     uint64_t number, sent_ns;
     uint64_t next_ns;   /* earliest start of the next run */
-    uint64_t wanted_ns; /* since when it waits for an idle moment; 0: it does not wait */
+    uint64_t wanted_ns; /* start of the wait for an idle moment; 0: no wait */
 };
 
 static const struct model_worker_ops worker_ops;

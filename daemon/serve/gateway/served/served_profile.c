@@ -17,7 +17,7 @@ struct served_profile {
     struct profiler_config config;
     char name[NAME_BYTES]; /* name in the log, and of the job under Salus */
     char **argv;
-    struct profiler *profile; /* NULL: it has stopped */
+    struct profiler *profile; /* NULL: the profiler has stopped */
 };
 
 /* ---- callbacks of the profiler --------------------------------------------------------------- */

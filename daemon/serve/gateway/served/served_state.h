@@ -35,7 +35,7 @@ struct served_worker {
     bool rests;      /* lost for the scheduler for a while, for lack of memory */
     struct model_worker *worker;
     uint64_t batch, sent_ns; /* number of its batch, 0: none; time of sending */
-    uint64_t alone_ns;       /* time of its latest completed batch of one request; 0: not known */
+    uint64_t alone_ns;       /* time of the latest completed batch of one request; 0: not known */
     uint32_t planned;        /* requests of the batch as the scheduler counts them */
     uint32_t count;          /* requests that were sent, without those whose clients were gone */
     uint64_t ids[PLAN_BATCH_MOST];

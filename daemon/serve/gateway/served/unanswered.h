@@ -31,7 +31,7 @@ struct asked {
 struct unanswered_place {
     struct asked *asked; /* NULL: free */
     uint32_t turn;       /* how often the slot was used */
-    uint32_t next;       /* free slots: the next free one */
+    uint32_t next;       /* next free slot, of a free slot */
 };
 
 /* Empty if all zeroes. */

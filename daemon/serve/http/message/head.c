@@ -20,7 +20,7 @@ struct reading {
     char *text;
     struct head *head;
     struct refusal *why;
-    int field; /* field of the next value; HEAD_FIELDS: one that is not used */
+    int field; /* field of the next value; HEAD_FIELDS: a field that is not used */
     struct span target, values[HEAD_FIELDS];
     bool there[HEAD_FIELDS], whole;
 };

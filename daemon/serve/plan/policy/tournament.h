@@ -35,7 +35,7 @@ struct tournament_point {
 
 struct tournament_node {
     double until;
-    uint32_t winner; /* TOURNAMENT_NONE: no point below */
+    uint32_t winner; /* TOURNAMENT_NONE: no point below the node */
 };
 
 /* Empty if all zeroes. */

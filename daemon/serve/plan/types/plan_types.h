@@ -23,7 +23,7 @@ struct plan_config {
     /* Batch sizes, ascending; the first is 1, so that a request alone can always be sent. */
     uint32_t sizes[PLAN_SIZES];
     uint32_t size_count; /* 0: sizes 1, 2, 4, 8, 16 */
-    uint32_t apps;       /* applications are numbered below this; 0: 1 */
+    uint32_t apps;       /* number of applications; 0: 1 */
     /* Samples older than two windows are forgotten; 0: 5 min; or PLAN_FOREVER. */
     uint64_t window_ns;
     uint64_t refresh_ns; /* interval at which learnt times take effect; 0: 1 s */
@@ -49,12 +49,12 @@ struct plan_config {
 };
 
 enum plan_event_kind {
-    PLAN_ARRIVED,   /* arrived: a new request */
-    PLAN_DONE,      /* worker, done: its batch is complete, and it accepts another one */
-    PLAN_ALONE,     /* alone: the time of a request that the profiler ran alone */
-    PLAN_READY,     /* worker: a new worker, without a batch */
-    PLAN_LOST,      /* worker: it is gone; the requests of its batch are pending again */
-    PLAN_CANCELLED, /* id: no client waits for it any more */
+    PLAN_ARRIVED, /* arrived: a new request */
+    PLAN_DONE,    /* worker, done: the worker's batch is complete, and the worker accepts another */
+    PLAN_ALONE,   /* alone: the time of a request that the profiler ran alone */
+    PLAN_READY,   /* worker: a new worker, without a batch */
+    PLAN_LOST,    /* worker: the worker is gone; the requests of its batch are pending again */
+    PLAN_CANCELLED, /* id: no client waits for the request any more */
     PLAN_TIME,      /* only the time advances, as ARM asked */
     PLAN_EVENTS
 };
@@ -82,9 +82,9 @@ struct plan_event {
 };
 
 enum plan_action_kind {
-    PLAN_SEND,    /* worker: send it these `size` requests */
-    PLAN_TIMEOUT, /* id: it cannot meet its deadline any more */
-    PLAN_REFUSE,  /* id: on arrival, it could not meet its deadline */
+    PLAN_SEND,    /* send the `size` requests `ids` to `worker` */
+    PLAN_TIMEOUT, /* id: the request cannot meet its deadline any more */
+    PLAN_REFUSE,  /* id: the request could not meet its deadline when it arrived */
     PLAN_ARM,     /* step again at `at_ns` at the latest; replaces any earlier ARM */
     PLAN_REJECT,  /* `rejected`: an event was invalid and changed nothing */
     PLAN_ACTIONS
