@@ -46,7 +46,8 @@ static void teardown(void) {
 
 TestSuite(broker_client, .init = setup, .fini = teardown, .timeout = 180);
 
-/* Sends bytes first and expects a refusal with these words, then the connection's end. */
+/* Connects, sends `msg` unless `bytes` is 0, and expects a refusal with `result` and `text`, then
+ * the connection's end. */
 static void expect_refusal(const void *msg, size_t bytes, int result, const char *text) {
     int fd = broker_rig_connect(&rig, "job.sock");
     struct wire_offer o;
@@ -286,7 +287,8 @@ Test(broker_client, a_job_that_was_refused_at_any_step_is_in_the_history) {
     cr_assert_eq(refused(), 3, "by admission, once");
 }
 
-/* The library asks for the next worker. A client without a valid hello is no job either. */
+/* The library connects again, for the next worker, so the loss of the first is no refusal. A client
+ * without a valid hello is no job, and not counted either. */
 Test(broker_client, a_job_that_comes_again_was_not_refused) {
     struct wire_hello h = broker_rig_hello();
     int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
@@ -345,7 +347,7 @@ Test(broker_client, sixteen_tries_and_no_more) {
     cr_assert_eq(atomic_load(&rig.worker.collide), 1000 - 16);
 }
 
-/* A client that waits for another offer must get that refusal. */
+/* The refusal of the last windows has the form of an offer, because the client waits for one. */
 Test(broker_client, sixteen_that_the_client_declines_and_no_more) {
     struct wire_hello h = broker_rig_hello();
     struct wire_answer no = {.magic = WIRE_MAGIC};
@@ -592,7 +594,7 @@ Test(broker_client, what_is_said_of_a_file_is_checked) {
     cr_expect_eq(atomic_load(&rig.worker.files), 0);
 }
 
-/* The broker had not asked. */
+/* The broker had not sent the worker a file of this job. */
 Test(broker_client, an_answer_about_no_file_ends_the_worker) {
     struct wire_worker_msg filed = {.kind = WIRE_FILED};
     int fd;

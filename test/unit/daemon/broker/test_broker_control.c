@@ -304,7 +304,8 @@ Test(broker_control, a_users_limits_are_changed_at_once) {
     cr_assert_eq(t->connections, 0);
 }
 
-/* Reports the end of a job of this user, as the loop does; the loop is idle meanwhile. */
+/* Adds the end of a job of this user to the history from this thread. Otherwise only the broker's
+ * loop does that; it is idle meanwhile. */
 static void remember(uid_t uid) {
     history_add(rig.server->broker.history, &(struct attachment){.job.uid = uid, .how = "done"});
 }

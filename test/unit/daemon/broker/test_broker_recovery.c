@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Jobs that outlive their worker, from the broker's side: the state that the next worker gets, the
- * client's credentials, the jobs that end all the same, and that nothing is left of those.
+ * client's credentials, the jobs that end all the same, and that jobs leave no descriptors behind.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -334,7 +334,7 @@ Test(broker_recovery, who_failed_ends_and_the_others_go_on) {
     broker_rig_start(&rig);
     good = attach();
     bad = attach();
-    atomic_store(&rig.worker.page->stats.faults, 1); /* page that the latest worker writes */
+    atomic_store(&rig.worker.page->stats.faults, 1); /* the page of `bad`, which attached last */
     atomic_store(&rig.worker.page->fault.cuda, 700);
     broker_rig_kill_worker(&rig);
     expect_lost(&bad, ERR_WORKER_LOST);
@@ -435,7 +435,8 @@ Test(broker_recovery, who_is_lost_is_counted_once) {
     broker_rig_stop(&rig);
 }
 
-/* Reports the job that attached last as the one that broke the context. */
+/* Reports a broken context, then ends the worker. `job`: the one at fault, which must be the job
+ * that attached last; 0: unknown. */
 static void break_context(uint32_t job) {
     struct wire_worker_msg msg = {.kind = WIRE_BROKE,
                                   .job_id = job,
@@ -489,8 +490,8 @@ Test(broker_recovery, who_ends_with_it_is_told_which_job_did_it) {
     broker_rig_stop(&rig);
 }
 
-/* There are more such jobs than the number of workers that may end in a row: each takes one job
- * with it. */
+/* `good` moves more often than RECOVERY_TRIES, but each second failure is the fault of another job,
+ * which ends, so `good` goes on. */
 Test(broker_recovery, whose_neighbours_end_the_context_goes_on) {
     struct runner good, bad;
 
@@ -621,7 +622,8 @@ Test(broker_recovery, it_can_be_switched_off) {
     broker_rig_stop(&rig);
 }
 
-/* Otherwise the library would look at the old page for ever. */
+/* A library of minor version 5 cannot move to another worker: it would look at the old completion
+ * page for ever. */
 Test(broker_recovery, a_library_that_does_not_know_of_it_is_told_the_end) {
     struct wire_hello h = broker_rig_hello();
     struct runner a;
@@ -793,7 +795,7 @@ Test(broker_recovery, nothing_is_left_of_jobs_that_moved) {
     int before = 0;
 
     broker_rig_start(&rig);
-    for (int i = 1; i <= 4; i++) { /* twice each: more within a minute would cause pauses */
+    for (int i = 1; i <= 4; i++) { /* two restarts each: an 11th would come after a pause */
         struct runner a = attach();
 
         for (uint32_t k = 1; k <= 2; k++) {
@@ -812,7 +814,7 @@ Test(broker_recovery, nothing_is_left_of_jobs_that_moved) {
 
 /* ---- a worker that breaks the protocol ------------------------------------------------------- */
 
-/* Expects that the worker is replaced, and the job continues with the next one. */
+/* Expects that the worker is replaced, and both jobs continue with the next one. */
 static void expect_replaced_over(struct wire_worker_msg msg, bool asked) {
     struct runner a, b;
 

@@ -57,7 +57,7 @@ Test(broker_worker, its_death_is_told_to_every_client_and_wakes_those_who_sleep)
         pages[i] = map_submission(fds[WIRE_FD_SUBMISSION]);
         pthread_create(&sleepers[i], NULL, park, pages[i]);
     }
-    for (int i = 0; i < 3; i++) /* all are waiting, or about to */
+    for (int i = 0; i < 3; i++) /* each thread waits, or is about to */
         while (atomic_load(&pages[i]->client_sleeping) == 0)
             usleep(1000);
     broker_rig_kill_worker(&rig);
@@ -78,7 +78,7 @@ Test(broker_worker, nine_deaths_leave_no_descriptors) {
     int before = 0, fds[WIRE_FD_COUNT];
 
     broker_rig_start(&rig);
-    for (int i = 1; i <= 9; i++) { /* a tenth restart within a minute would come after a pause */
+    for (int i = 1; i <= 9; i++) { /* an 11th restart would come after a pause */
         int fd = broker_rig_connect(&rig, "job.sock");
 
         broker_rig_attach(fd, fds);
@@ -142,7 +142,8 @@ Test(broker_worker, one_that_speaks_nonsense_is_replaced) {
     broker_rig_stop(&rig);
 }
 
-/* Job 0 has no owner, and no job was attached: each of these messages breaks the protocol. */
+/* Expects that the worker is replaced after a message that breaks the protocol. The only job has
+ * the number 1. */
 static void expect_replaced_after(struct wire_worker_msg msg) {
     int fds[WIRE_FD_COUNT], fd;
 

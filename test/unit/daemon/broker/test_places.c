@@ -172,7 +172,8 @@ Test(places, a_process_whose_run_has_begun_does_not_wait) {
     end();
 }
 
-/* One of two runs gets the place; otherwise the other would wait for it. */
+/* One of two processes of a run gets the place. If the other waited for admission, the first could
+ * wait for it for ever. */
 Test(places, of_a_run_that_waits_those_without_a_place_are_refused_when_one_begins) {
     begin(1);
     start();

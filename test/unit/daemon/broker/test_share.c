@@ -41,7 +41,7 @@ static struct attachment *add_job(uid_t uid, pid_t pid, uint64_t memory_bytes) {
     return a;
 }
 
-/* Gives the job a page, while the worker has not answered yet. */
+/* Takes the job's page away: the job is as before the worker's answer. */
 static void take_page(struct attachment *a) {
     free((void *)a->completion);
     a->completion = NULL;
