@@ -82,7 +82,8 @@ Test(place_queues, shares) {
     expect_given((double[]){0, 0, 0}, none, 10, 0, 0, 0);
 }
 
-/* The same when all jobs are reported at once, as to a caller that has just started. */
+/* All jobs are reported at once, as by a caller that has just started; the time since when each
+ * waits counts. */
 Test(place_queues, who_has_waited_before_goes_first) {
     struct placecase c;
     struct place_event events[9];

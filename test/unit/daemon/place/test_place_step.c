@@ -346,7 +346,7 @@ Test(place_step, a_node_goes_away) {
     placecase_finish(&c);
 }
 
-/* It comes before an older waiting job. */
+/* The job that lost its node comes before an older job that waits. */
 Test(place_step, who_lost_its_node_goes_first) {
     struct placecase c = start("obp");
     placecase_node(&c, 1, 1, 24);

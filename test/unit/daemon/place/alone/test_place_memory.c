@@ -13,7 +13,8 @@
 #define NODES 3u
 #define JOBS 40u
 
-/* Wraps the library's allocations (--wrap). 0: none fails. */
+/* Wraps the library's allocations (--wrap). fail_in: which of the next fails, 1 for the first; 0:
+ * none. */
 static int fail_in, calls;
 
 void *__real_malloc(size_t bytes);
