@@ -20,7 +20,8 @@
 #include "daemon/serve/http/front_parts.h"
 #include "daemon/serve/http/front_reply.h"
 
-/* Wraps the front's allocations (--wrap). 0: none fails. */
+/* Wraps the front's allocations (--wrap). fail_in: which of the next fails, 1 for the first; 0:
+ * none. */
 static int fail_in, failed;
 
 void *__real_malloc(size_t bytes);

@@ -12,7 +12,8 @@
 #define MS 1000000ull
 #define REQUESTS 100u
 
-/* Wraps the scheduler's allocations (--wrap). 0: none fails. */
+/* Wraps the scheduler's allocations (--wrap). fail_in: which of the next fails, 1 for the first; 0:
+ * none. */
 static int fail_in, failed;
 
 void *__real_malloc(size_t bytes);

@@ -35,7 +35,7 @@ struct bench {
     int wrong;  /* number of ends of a batch that is not out, or with a wrong result */
     int killed; /* number of workers that were ready at the latest kill */
     bool keeps_sending;
-    int err; /* error of the latest message for this reason */
+    int err; /* result of the latest batch sent because of keeps_sending */
     uint64_t limit_ns;
     char why[400];
     struct result *result;
