@@ -133,7 +133,8 @@ Test(tune_dynamic, who_deserves_less_gives_gpus_up) {
     fluidrun_finish(&r);
 }
 
-/* A GPU that a trial must leave belongs to no trial until the move has settled. */
+/* Until the first trial has settled, the GPUs that it must leave are neither its own nor idle; then
+ * the second gets them. */
 Test(tune_dynamic, gpus_are_free_when_they_have_been_left) {
     struct fluidrun r;
     two_wide(&r, 0);
@@ -282,7 +283,7 @@ Test(tune_dynamic, who_ends_within_epsilon_makes_no_room) {
     }
 }
 
-/* GPUs that are shared at once cost no epsilon, however large it is. */
+/* Sharing a GPU needs no resize, so it costs no epsilon, however large epsilon is. */
 Test(tune_dynamic, room_on_one_gpu_costs_no_epsilon) {
     const struct salus_fluid_config config = {
         .gpus = 1, .packed_most = 2, .change_ns = INT64_MAX / 4, .flags = SALUS_FLUID_ROOM};
@@ -362,7 +363,8 @@ Test(tune_dynamic, a_lower_c_counts_from_the_next_place_on) {
     }
 }
 
-/* A trial is on two GPUs when d turns out to be 1, and both disappear. */
+/* A trial is on two GPUs when d turns out to be 1. It keeps them until it dies, and is then placed
+ * on one. */
 Test(tune_dynamic, a_lower_d_counts_from_the_next_place_on) {
     const struct salus_fluid_config config = {.gpus = 2, .spread_most = 2, .change_ns = 100 * S};
     struct fluidrun r;

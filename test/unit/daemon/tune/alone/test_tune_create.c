@@ -9,7 +9,8 @@
 
 #include "daemon/tune/salus_fluid.h"
 
-/* Wraps the library's allocations (--wrap). 0: none fails. */
+/* Wraps the library's allocations (--wrap). fail_in: which of the next fails, 1 for the first; 0:
+ * none. */
 static int fail_in, calls;
 
 void *__real_malloc(size_t bytes);
