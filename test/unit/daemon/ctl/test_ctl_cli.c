@@ -379,7 +379,7 @@ Test(ctl_cli, a_daemon_that_does_not_answer_is_exit_124) {
                        "started with this --run-dir\n");
 }
 
-/* A busy machine may cause that. The job's environment depends on the answer. */
+/* On a busy machine the daemon may be late. The job's environment depends on the answer. */
 Test(ctl_cli, a_daemon_that_is_late_is_waited_for) {
     static const char reply[] = "\x83\xa2ok\xc3\xa4next\x00\xa5items\x91\x81\xa6"
                                 "device\xa4soft";
@@ -417,7 +417,7 @@ static pid_t fake_job_socket(uint32_t library_capability) {
     return child;
 }
 
-/* Only the control socket's group may use that socket. */
+/* Only the control socket's group may use the control socket; the others ask on job.sock. */
 Test(ctl_cli, who_may_only_run_jobs_learns_of_the_device_too) {
     for (uint32_t capability = 0; capability <= 130; capability += 130) {
         struct cli c = {.timeout_ms = 60000};
@@ -643,7 +643,7 @@ Test(ctl_cli_daemon, garbage_on_the_control_socket_is_answered_and_ended) {
         cr_assert(broker_rig_closed(fd));
         close(fd);
     }
-    wait_for_state("ok"); /* and so it is answered */
+    wait_for_state("ok"); /* the broker still answers */
 }
 
 Test(ctl_cli_daemon, a_request_that_is_too_long_ends_the_connection) {

@@ -209,7 +209,7 @@ Test(ctl_verbs, kill_signals_the_process_when_asked_to) {
             pause();
     }
     cr_assert(broker_rig_wait(&rig.worker.attached, 2));
-    cr_assert(PATIENCE_UNTIL(strcmp(state_of("2"), "running") == 0)); /* it has been welcomed */
+    cr_assert(PATIENCE_UNTIL(strcmp(state_of("2"), "running") == 0)); /* has its welcome */
     CTL("job", "kill", "2", "--signal", "USR1");
     EXPECT(0, "job 2 (rig) ended: ending, weight 1, priority 0\n", "");
     cr_assert_eq(waitpid(child, &status, 0), child);
@@ -228,7 +228,7 @@ static void *leave_soon(void *arg) {
     return NULL;
 }
 
-/* Waits while the job leaves. */
+/* Executes `job wait`, and lets the job leave meanwhile. */
 static void wait_for_job(unsigned id) {
     char text[16];
     pthread_t t;
