@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Executable form of a PTX function: instructions with their handler and operand slots, for a warp
- * of 32 lanes at once. This is the seam between the decoder (decode.c), the warp loop (exec/) and
- * the handlers (exec/, isa/).
+ * of 32 lanes at once. This is the seam between the decoder (decode/, lower/), the warp loop
+ * (exec/interp.c) and the handlers (isa/, async/, memory/, exec/ and others).
  *
  * Registers are structures of arrays. A slot is 32 lanes of 2, 4, 8 or 16 bytes (1-byte types take
  * 2), 64-byte aligned; a predicate is one uint32_t mask. A slot >= 0 is a byte offset into the
@@ -38,12 +38,12 @@ struct code_inst {
     bool pred_neg;
     bool c_neg;          /* last predicate source is `!p` */
     uint16_t op;         /* enum ptx_op */
-    uint8_t type, type2; /* types[0], types[1] (PTX_NONE) */
+    uint8_t type, type2; /* first two types of the PTX instruction; PTX_NONE: absent */
     uint8_t space, round, cmp, sub, sub2, vec;
     uint8_t d_bytes, a_bytes; /* width of the registers of d and a, which may exceed the type */
     uint32_t mods;
     int64_t offset; /* offset of the address operand, symbol included */
-    int32_t target; /* branch target */
+    int32_t target; /* bra: index of the instruction to go to; other uses: func.h */
     const struct ptx_inst *src;
     const void *extra; /* decoder's data for vectors, calls, tables; owned by the code */
 };

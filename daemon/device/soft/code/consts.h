@@ -28,8 +28,8 @@ struct consts {
 void consts_init(struct consts *c);
 void consts_finish(struct consts *c);
 
-/* Returns the slot (< 0) of an immediate for lanes of `bytes` bytes (2, 4 or 8; 0: a predicate's
- * mask), or 0 when out of memory. */
+/* Returns the slot (< 0) of an immediate for lanes of `bytes` bytes (2, 4, 8 or 16; 0: a
+ * predicate's mask). Of 16 bytes the upper 8 are zero. Returns 0 when out of memory. */
 int32_t consts_slot(struct consts *c, uint64_t bits, uint32_t bytes);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "daemon/device/soft/instructions/ptx_matrix.h"
 
-/* Elements of a register. Bits (b1) count as words of 32. */
+/* Number of elements in a register of 32 bits (64 bits for f64). Bits (b1) count as words of 32. */
 static inline uint32_t fragment_packed(struct ptx_fragment f) {
     uint32_t bits = ptx_element_bits((enum ptx_element)f.element);
     return bits == 1 || bits >= 32 ? 1 : 32 / bits;
@@ -42,8 +42,8 @@ static inline void fragment_factor_at(const struct fragment_factor *f, uint32_t 
     *inner = within / f->halves * 4 * packed;
 }
 
-/* The same for a sum. Lane l adds l / 4 to the row and 2 * (l % 4) to the column. `element` counts
- * through all registers of a lane. */
+/* Gives the row and column of an element of a sum (c or d) for lane 0. Lane l adds l / 4 to the row
+ * and 2 * (l % 4) to the column. `element` counts through all registers of a lane. */
 static inline void fragment_sum_at(const struct ptx_matrix *m, uint32_t element, uint32_t *row,
                                    uint32_t *col) {
     uint32_t tall = m->m > 8 ? 16 : 8, each = tall / 4, block = element / each;
@@ -65,8 +65,9 @@ struct fragment_tile {
     uint8_t lines, units, unit_bytes; /* lines: rows, or columns if it is stored by columns */
     uint8_t packed, step;             /* units of a register; step: units from lane to lane */
     uint8_t bits;                     /* size of an element; the stride counts elements */
-    uint8_t unique;                   /* registers until they repeat */
-    bool of_lines; /* the outer dimension, which the row of a lane's group counts, is a line */
+    uint8_t unique;                   /* registers of a lane until their values repeat */
+    /* true: fragment_place's `outer` numbers lines, `inner` the units in a line; false: reversed */
+    bool of_lines;
     struct fragment_place place[FRAGMENT_REGS_MOST];
 };
 

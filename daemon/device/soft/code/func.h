@@ -20,8 +20,9 @@
 /* Bytes after a frame's registers and after a constant pool. A handler that accesses a slot with
  * too large a width (hostile PTX may mix widths) stays inside the client's own frame. */
 #define CODE_SLACK 512
-#define CODE_FRAME_MAX (8u << 20)   /* bytes of registers of one frame */
-#define CODE_LOCAL_MAX (512u << 10) /* .local and .param bytes per thread, as on hardware */
+#define CODE_FRAME_MAX (8u << 20) /* bytes of registers of one frame */
+/* bytes of .local and .param variables of one function, per thread */
+#define CODE_LOCAL_MAX (512u << 10)
 
 /* A function's address as kernels see it: never a pointer of this process, always looked up. */
 #define CODE_HANDLE_TAG 0x46554e4300000000ull
@@ -44,7 +45,7 @@ enum {
 /* Shared memory reserved for the system, behind the block's own. Only kernels that ask for its
  * address have it (cooperative groups of several warps, in debug builds). */
 #define CODE_RESERVED_BYTES 1024
-/* Size of a part of it; %reserved_smem_offset_0 and _1 name the parts. */
+/* Size of each part of the reserved memory that %reserved_smem_offset_0 or _1 names. */
 #define CODE_RESERVED_PART 256
 
 /* code_inst.target of barrier.cluster: the barrier after the 16 of the language. */
@@ -81,7 +82,7 @@ enum code_texture_use {
 struct code_extra {
     struct code_elem *defs, *uses; /* registers beyond the instruction's own fields */
     uint32_t def_count, use_count;
-    int32_t *table; /* brx: instruction indices */
+    int32_t *table; /* brx: targets, as indices into `insts` */
     uint32_t table_count;
     struct code_arg *args, *rets; /* call; in_slot elements repeat those in uses and defs */
     uint32_t arg_count, ret_count;
@@ -124,12 +125,14 @@ struct code_kernel {
     uint32_t dynamic_offset; /* start of dynamic shared memory */
     uint32_t shared_align;   /* alignment of all shared memory: the largest of a variable */
     uint32_t const_bytes;
-    /* Local memory of a lane, on the longest path of calls; 0 with recursion. */
+    /* Local memory of a lane, on the longest path of calls. With recursion it counts only the path
+     * until a function repeats; block.c then adds more. */
     uint32_t local_bytes;
     uint32_t local_align; /* alignment of a lane's stack: the largest of a function */
     bool reserved;        /* uses the shared memory reserved for the system */
-    bool recursive;       /* recursion or calls through pointers: the depth is unknown */
-    bool nests;           /* calls the device runtime */
+    /* recursion, calls through pointers or alloca: the stack that a lane needs is unknown */
+    bool recursive;
+    bool nests; /* calls the device runtime */
     bool launches_graphs;
     /* The kernel, or one that it may launch, calls printf; malloc or free. */
     bool prints, allocates;

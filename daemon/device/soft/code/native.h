@@ -62,8 +62,8 @@ enum code_native {
 #undef X
 };
 
-/* Finds the function of a declaration by name and parameter sizes. NATIVE_NONE if the function is
- * defined or the name is unknown. */
+/* Finds the function of a declaration by name and parameter sizes. Returns NATIVE_NONE if the
+ * function is defined, or if name or sizes fit none. */
 enum code_native native_find(const struct ptx_func *f);
 
 /* True for functions of the device runtime, which need more state of a grid than its own launch. */
@@ -71,7 +71,8 @@ static inline bool native_is_cdp(enum code_native native) {
     return native > NATIVE_GraphLaunch;
 }
 
-/* True if the function allocates from or frees to the client's heap. */
+/* True for the functions that allocate from the client's heap (heap.h). free() is not among them:
+ * without an allocation there is nothing to free. */
 static inline bool native_uses_heap(enum code_native native) {
     return native == NATIVE_malloc || native == NATIVE_Malloc;
 }

@@ -21,8 +21,8 @@ struct warp_ctx;
 struct barrier {
     uint32_t expected; /* threads; 0: all that have not exited */
     uint32_t arrived;
-    uint32_t phase;                  /* times it opened */
-    uint32_t lanes[BLOCK_MAX_WARPS]; /* lanes that arrived */
+    uint32_t phase;                  /* how many times the barrier has opened */
+    uint32_t lanes[BLOCK_MAX_WARPS]; /* lanes that arrived, by warp */
     uint32_t true_count;             /* lanes with a true predicate, for bar.red */
 };
 
@@ -41,14 +41,14 @@ struct block {
     uint32_t next_warp; /* round robin */
     uint32_t slot;      /* index of this context in the grid */
     struct cluster *cluster;
-    uint32_t rank; /* number in the cluster */
+    uint32_t rank; /* the block's rank in its cluster */
     struct warp_ctx *warps;
     unsigned char *shared; /* the block's part of the cluster's memory */
     uint64_t shared_bytes;
     uint64_t stacks; /* address of the stacks of all lanes */
     void *local;     /* memory that contains the stacks, local_room bytes */
     uint64_t local_room;
-    bool local_mapped; /* mapped, and not taken from the launch's memory */
+    bool local_mapped; /* `local` was mapped by mmap; false: taken from launch_memory */
     struct frame_pool frames;
     struct barrier barriers[BLOCK_BARRIERS];
     struct fault fault;

@@ -14,22 +14,23 @@
 
 struct cluster {
     struct launch *launch;
-    uint32_t index[3];      /* position in the grid, in clusters */
-    uint64_t linear;        /* the same, as one number */
-    uint32_t size;          /* blocks */
-    uint32_t next_block;    /* round robin */
-    uint32_t slices;        /* slices that it was given */
+    uint32_t index[3];   /* position in the grid, in clusters */
+    uint64_t linear;     /* the cluster's number in the grid, x fastest */
+    uint32_t size;       /* blocks */
+    uint32_t next_block; /* round robin */
+    /* calls of cluster_run since the count was last set to 0 (grid.c: GRID_PATIENCE) */
+    uint32_t slices;
     unsigned char *shared;  /* shared memory of the blocks by rank, shared_stride apart */
     uint64_t shared_stride; /* bytes */
-    void *shared_block;     /* the allocation that contains it, shared_room bytes */
+    void *shared_block;     /* allocation that contains `shared`: shared_room bytes */
     uint64_t shared_room;
     struct cluster *next;   /* link in the grid's lists */
     struct block *blocks[]; /* indexed by rank */
 };
 
 /* Offsets in the shared memory of a cluster, as kernels see them. An offset is in the block's own
- * memory, or has (rank + 1) above this bit and is in the memory of the block of that rank. No block
- * has so much shared memory that the two overlap. */
+ * memory, or has (rank + 1) from this bit on and is in the memory of the block of that rank. No
+ * block has so much shared memory that the two overlap. */
 #define CLUSTER_RANK_BIT 24
 
 /* True if an address lies in the shared memory of a block of the cluster; gives the block's rank

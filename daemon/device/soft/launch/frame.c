@@ -9,7 +9,7 @@
 
 #include "daemon/device/soft/launch/launch_memory.h"
 
-/* Limit of one block's frames, in addition to launch_deep. */
+/* Limit of the bytes of one block's frames, in addition to launch_deep. */
 #define FRAME_MAX_BYTES (64ull << 20)
 #define FRAME_MAX_DEPTH 100000
 #define TOPS_BYTES (WARP_LANES * (uint32_t)sizeof(uint32_t))

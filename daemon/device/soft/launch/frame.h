@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Activations of functions, and the pool from which a block takes them. The pool keeps free frames
- * by size, so that calls allocate nothing in the steady state. It counts frames, so that endless
- * recursion ends as a fault of its launch. Owner: the block. Thread: the one that runs the block.
+ * by size, so that calls allocate nothing in the steady state. Limits of depth and of bytes end
+ * endless recursion as a fault of its launch. Owner: the block. Thread: the one that runs the
+ * block.
  */
 #ifndef DAEMON_DEVICE_SOFT_LAUNCH_FRAME_H
 #define DAEMON_DEVICE_SOFT_LAUNCH_FRAME_H
@@ -33,12 +34,13 @@ struct frame_pool {
     uint64_t stack_bytes;   /* size of a lane's stack, which frames divide among them */
     struct frame *free[28]; /* free lists by power of two */
     struct frame *newest;   /* list of all frames, linked by `older` */
-    uint64_t bytes;         /* taken from the system */
+    uint64_t bytes;         /* bytes of all frames of the list `newest` */
 };
 
 void frame_pool_finish(struct frame_pool *p);
 
-/* Creates a frame with zeroed registers. Returns NULL when stack, depth or memory are used up. */
+/* Creates a frame with zeroed registers. `mask`: the lanes that enter. Returns NULL when the lane's
+ * stack, the depth or the memory is used up. */
 struct frame *frame_push(struct frame_pool *p, const struct code_func *f, struct frame *parent,
                          const struct code_inst *call, uint32_t mask);
 /* Releases what the frame's lanes took by alloca. */

@@ -24,7 +24,8 @@ struct runtime;
 struct textures;
 
 #define LAUNCH_WORKSPACE_BYTES 256
-#define LAUNCH_CLUSTER_MAX 16 /* blocks; more than 8 are not portable */
+/* limit of each dimension, in blocks, and of the whole cluster (grid.c) */
+#define LAUNCH_CLUSTER_MAX 16
 
 struct launch_config {
     struct code_kernel *kernel;
@@ -35,6 +36,7 @@ struct launch_config {
     const void *params; /* owned by the caller while the launch lives: launch_param_place */
     uint32_t param_bytes;
     struct ranges *ranges; /* referenced while the launch lives */
+    /* Called with what the kernel prints. */
     void (*text)(void *arg, int to_stderr, const char *text, size_t bytes);
     void *text_arg;
     /* The device's graph launch, as dev_space_ops.graph. */
@@ -53,9 +55,10 @@ struct launch_config {
 };
 
 struct launch {
-    struct launch_config config; /* param_bytes: as many as the kernel reads; cluster: never 0 */
-    bool clustered;              /* the launch has clusters */
-    unsigned char *workspace;    /* memory of grid.sync; NULL unless cooperative */
+    /* param_bytes: at least as many as the kernel declares; cluster: never 0 */
+    struct launch_config config;
+    bool clustered;           /* the launch has clusters */
+    unsigned char *workspace; /* memory of grid.sync; NULL unless cooperative */
     uint64_t serial;
     _Atomic bool stopping;
     _Atomic int64_t frame_bytes;
@@ -67,21 +70,24 @@ struct launch {
 size_t launch_param_room(const struct code_kernel *k, uint32_t given);
 unsigned char *launch_param_place(const struct code_kernel *k, void *room);
 
-/* Returns 0 or -ENOMEM; after an error there is nothing to finish. The caller has checked the sizes
- * in the configuration. */
+/* Returns 0 or -ENOMEM; after an error launch_finish must not be called. The caller has checked the
+ * sizes in the configuration. */
 int launch_init(struct launch *l, const struct launch_config *config);
 void launch_finish(struct launch *l);
 
-/* Bytes of frames that a block may take because its program asked for a deep stack. */
+/* Bytes of frames that a block may take in addition to the usual limit, because its program asked
+ * for deep stacks. */
 uint64_t launch_deep(const struct launch *l);
 
 /* Makes the launch's blocks end at their next slice. */
 void launch_stop(struct launch *l);
 bool launch_stopping(const struct launch *l);
-/* Charges frame memory of any block. Returns false when the launch would exceed its limit. */
+/* Charges the launch for frame memory of any block, or gives it back (`bytes` < 0). Returns false,
+ * with nothing charged, when the launch would exceed its limit. */
 bool launch_charge(struct launch *l, int64_t bytes);
 
-/* Blocks of a cluster. */
+/* Number of blocks in a cluster, 1 without clusters. UINT32_MAX if a dimension exceeds
+ * LAUNCH_CLUSTER_MAX. */
 static inline uint32_t launch_cluster_size(const struct launch_config *c) {
     const uint32_t *n = c->cluster;
     if (n[0] > LAUNCH_CLUSTER_MAX || n[1] > LAUNCH_CLUSTER_MAX || n[2] > LAUNCH_CLUSTER_MAX)

@@ -77,7 +77,7 @@ void *launch_memory_zeros(struct launch_memory *m, size_t bytes) {
     return block ? memset(block, 0, bytes) : NULL;
 }
 
-/* Returns a block. If there are too many free blocks, most belong to a kernel that runs no more;
+/* Takes a block back. If there are too many free blocks, most belong to a kernel that runs no more;
  * they are freed to make space for the present kernel's. */
 void launch_memory_give(struct launch_memory *m, void *block, size_t bytes) {
     unsigned int c = class_of(bytes);

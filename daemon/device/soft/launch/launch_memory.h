@@ -16,7 +16,8 @@
 /* Alignment of all blocks: a cache line. A larger one would map equal offsets of blocks to the same
  * cache sets. */
 #define LAUNCH_MEMORY_ALIGN 64u
-/* Limit of free bytes; above it all free blocks go back to the system. */
+/* Limit of free bytes. When a block that is given back would exceed it, all other free blocks go to
+ * the system. */
 #define LAUNCH_MEMORY_KEPT (32u << 20)
 #define LAUNCH_MEMORY_CLASSES 17u /* powers of two: 64 B to 4 MiB */
 
@@ -30,12 +31,13 @@ void launch_memory_init(struct launch_memory *m);
 /* All blocks must have been given back. */
 void launch_memory_finish(struct launch_memory *m);
 
-/* Returns a block with undefined contents, or NULL when out of memory. A NULL `m` means the
- * system's memory; larger blocks always come from there. */
+/* Returns a block with undefined contents, or NULL when out of memory. With `m` NULL, and for more
+ * than 4 MiB, the block comes from the system. */
 void *launch_memory_take(struct launch_memory *m, size_t bytes);
 /* As launch_memory_take, filled with zeros. */
 void *launch_memory_zeros(struct launch_memory *m, size_t bytes);
-/* `bytes` is the size that was requested. Accepts a NULL block. */
+/* Takes a block back, into a free list or for the system. `bytes` is the size that was requested.
+ * Accepts a NULL block. */
 void launch_memory_give(struct launch_memory *m, void *block, size_t bytes);
 
 #endif

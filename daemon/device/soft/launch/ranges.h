@@ -20,8 +20,8 @@ struct ranges {
     struct range items[];
 };
 
-/* Return NULL when out of memory. `old` keeps its reference; NULL means empty. Adding merges
- * neighbours; removing splits. */
+/* Return a new snapshot with one reference, the caller's, or NULL when out of memory. `old` keeps
+ * its reference; NULL means empty. Adding merges neighbours; removing splits. */
 struct ranges *ranges_with(const struct ranges *old, uint64_t lo, uint64_t hi);
 struct ranges *ranges_without(const struct ranges *old, uint64_t lo, uint64_t hi);
 struct ranges *ranges_ref(struct ranges *r);

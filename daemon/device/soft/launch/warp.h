@@ -15,6 +15,8 @@
 
 struct block;
 
+/* States of a split: it can run, its lanes wait for other lanes of the warp, or they wait at the
+ * barrier `bar`. */
 enum split_state { SPLIT_RUN, SPLIT_MEET, SPLIT_BAR };
 
 struct split {
@@ -29,7 +31,8 @@ struct warp_ctx {
     struct warp w; /* the handlers' part; first, so that they may be given this struct */
     bool stop;     /* after a fault: the loop ends */
     bool spin;     /* an access that may be polling ran since the last backward branch */
-    bool waits;    /* a wait for other lanes failed since then: they run next */
+    /* an mbarrier wait failed since the last backward branch, which then ends the quantum */
+    bool waits;
     uint32_t live; /* lanes that have not exited */
     /* Ranges of recent hits, by code_inst.target (CODE_WINDOW); tried before all others. They
      * outlive the block, since the launch's ranges do not change. */
@@ -47,8 +50,8 @@ struct warp_ctx {
     struct split splits[WARP_LANES + 1];
     struct frame *root;
     uint64_t warp_insts, thread_insts;
-    uint64_t sectors; /* sectors of global memory touched by accesses */
-    uint32_t global;  /* lanes whose last checked access touches it */
+    uint64_t sectors; /* sectors (32 bytes) of global memory that accesses touched */
+    uint32_t global;  /* lanes whose last checked access was to global memory */
     /* Error of each lane's latest failed call to the device runtime. */
     uint16_t last_error[WARP_LANES];
     uint32_t tid[3][WARP_LANES] __attribute__((aligned(64)));
