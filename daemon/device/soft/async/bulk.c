@@ -6,11 +6,11 @@
  * value in the cluster's shared memory. The barrier then counts the bytes as arrived. st.bulk
  * stores zeros.
  *
- * Instruction fields: a is the destination; b the source; c the size in bytes; e the barrier; sub
- * and type say how to combine with the old value, if sub is set. extra's uses are the values of
- * st.async and red.async. For copies to shared memory they are the mask of the receiving blocks, or
- * the bytes to ignore at each end. For copies from shared memory they are the mask of the bytes of
- * each 16 that are copied.
+ * Instruction fields: a is the destination; b the source; c the size in bytes; e the barrier, or
+ * none; sub and type say how to combine with the old value, unless sub is PTX_SUB_NONE. extra's
+ * uses are the values of st.async and red.async. For copies to shared memory they are the mask of
+ * the receiving blocks, or the bytes to ignore at each end. For copies from shared memory they are
+ * the mask of the bytes of each 16 that are copied.
  */
 #include "daemon/device/soft/async/bulk.h"
 

@@ -118,7 +118,8 @@ static bool lane_inval(struct warp *w, const struct code_inst *i, uint32_t lane,
     return true;
 }
 
-/* Announces `more` bytes; negative: they have come. */
+/* Adds `more` to the announced bytes that have not come; negative: so many bytes have come. Returns
+ * false after a fault. */
 static bool add_bytes(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
                       struct mbarrier *b, int64_t more) {
     int64_t bytes = b->bytes + more;
@@ -162,8 +163,9 @@ static bool arrive(struct warp *w, const struct code_inst *i, uint32_t lane, uin
     return true;
 }
 
-/* Lets all lanes arrive once each at one barrier, in order: the usual case. Returns false if the
- * case is another one, or if there are more lanes than pending arrivals. */
+/* Lets all lanes arrive once each at one barrier, in order: the usual case. Returns false, with
+ * nothing done, if the lanes name several barriers or a count, or if the barrier waits for fewer
+ * arrivals. */
 static bool arrive_together(struct warp *w, const struct code_inst *i, uint32_t mask,
                             const uint64_t *at) {
     uint64_t *word = word_at(at[__builtin_ctz(mask)]);
@@ -221,7 +223,8 @@ static void run_arrive(struct warp *w, const struct code_inst *i, uint32_t mask)
     if (!arrive_together(w, i, mask, at)) each_at(w, i, mask, at, lane_arrive);
 }
 
-/* Tests which lanes' phase is over; the other lanes ask again soon. */
+/* Tests which lanes' phase is over. A lane whose phase is not over gets false, and its program asks
+ * again. */
 static void run_wait(struct warp *w, const struct code_inst *i, uint32_t mask) {
     struct warp_ctx *x = (struct warp_ctx *)w;
     uint64_t at[WARP_LANES] __attribute__((aligned(64)));

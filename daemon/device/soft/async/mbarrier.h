@@ -10,8 +10,8 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* Counts `bytes` as arrived at the barrier at `at`, an aligned address in the cluster's shared
- * memory. Returns false after a fault. */
+/* Counts `bytes` as arrived at the barrier at `at`, and ends its phase if nothing more is pending.
+ * `at` is an aligned address in the cluster's shared memory. Returns false after a fault. */
 bool mbarrier_came(struct warp *w, const struct code_inst *i, uint32_t lane, uint64_t at,
                    uint32_t bytes);
 

@@ -10,10 +10,10 @@
  * of the columns of a convolution (im2col). Columns are channels of a number of pixels, which
  * follow each other through a range of pixels of an image, and then through that of the next image.
  *
- * Instruction fields: a is the place in shared memory, in the cluster's when it is written; b the
- * map; e the barrier, or none; sub says how to combine with global memory, if set; d_bytes is the
- * number of dimensions. extra's uses are the coordinates, then for columns the pixel offsets, then
- * for a copy to several blocks the mask of the blocks.
+ * Instruction fields: a is the place in the cluster's shared memory; b the address of the map; e
+ * the barrier of a copy to shared memory, else none; sub says how to combine with global memory,
+ * unless it is PTX_SUB_NONE; d_bytes is the number of dimensions. extra's uses are the coordinates,
+ * then for columns the pixel offsets, then for a copy to several blocks the mask of the blocks.
  */
 #include "daemon/device/soft/async/tensor.h"
 

@@ -94,8 +94,8 @@ static int code_set_dynamic(struct code_kernel *k, struct ptx_var *v) {
     return 0;
 }
 
-/* Calls `fn` for the kernel's variables in shared memory; the functions' own variables come
- * last. */
+/* Calls `fn` for the kernel's variables in shared memory that have a size, or with `dynamic` those
+ * of unknown size. The functions' own variables come last. Stops at the first error. */
 static int code_each_shared(struct code_reach *r, struct code_kernel *k, bool dynamic,
                             int (*fn)(struct code_kernel *, struct ptx_var *)) {
     struct ptx_module *m = r->m->ptx;
@@ -141,7 +141,8 @@ static uint64_t code_padding(const struct code_func *f) {
     return f ? f->local_align - 16u : 0;
 }
 
-/* Bytes of local memory on the longest path of calls from `f` on. Sets `recursive` on a cycle. */
+/* Bytes of local memory on the longest path of calls from `f` on. Sets `recursive` on a cycle, a
+ * call through a pointer, or a path of over 1000 calls. */
 static uint64_t code_depth(struct code_kernel *k, uint32_t f, uint64_t *known, uint32_t depth) {
     enum { BUSY = 1 }; /* known[]: 0 unknown, 1 on the path, else bytes + 2 */
     if (!k->funcs[f]) return 0;
@@ -304,7 +305,8 @@ static int survey_launchable(struct code_module *m) {
     return err;
 }
 
-/* Returns 0 if all kernels that `k` names can be launched. */
+/* Returns 0 if all kernels that `k` names can be launched; otherwise the error of one that cannot,
+ * with its `why`. */
 static int check_launches(struct code_module *m, const struct code_kernel *k, char *why,
                           size_t why_bytes) {
     int err = survey_launchable(m);
@@ -314,7 +316,8 @@ static int check_launches(struct code_module *m, const struct code_kernel *k, ch
     return of->err;
 }
 
-/* Adds the properties of the kernels that `k` may launch, and that these may launch in turn. */
+/* Adds the use of printf and malloc by all kernels of the module whose address is taken: `k`, or a
+ * kernel that it launches, may launch any of them. */
 static void add_calls(const struct code_module *m, struct code_kernel *k) {
     for (uint32_t i = 0; i < m->ptx->func_count; i++) {
         const struct code_kernel *launched = m->launchable[i].kernel;

@@ -15,9 +15,9 @@
 struct code_module;
 struct code_kernel; /* owned by its module */
 
-/* Decodes the kernel and all functions that it can call. Errors: ERR_NOT_FOUND;
- * ERR_ILLEGAL_INSTRUCTION if the kernel needs something that is not supported, with `why` naming
- * opcode, kernel and line. */
+/* Gives the kernel, decoded now or before with all functions that it can call. The module owns it.
+ * Errors: -ENOMEM, ERR_NOT_FOUND, ERR_ILLEGAL_INSTRUCTION or ERR_INVALID_PTX. All but -ENOMEM fill
+ * `why`, which names opcode, function and line of an instruction that is not supported. */
 int code_kernel_get(struct code_module *m, const char *name, struct code_kernel **out, char *why,
                     size_t why_bytes);
 

@@ -10,8 +10,8 @@
 #include "daemon/device/soft/code/func.h"
 
 /* Turns `f` into code allocated in the arena. Shared and global variables already have their
- * `offset`. Errors, with `why` filled: -ENOMEM, ERR_ILLEGAL_INSTRUCTION, ERR_NOT_FOUND,
- * ERR_INVALID_PTX. */
+ * `offset`. *out is valid only on success. Errors, with `why` filled: -ENOMEM,
+ * ERR_ILLEGAL_INSTRUCTION, ERR_NOT_FOUND, ERR_INVALID_PTX. */
 int decode_func(struct arena *arena, struct ptx_func *f, struct code_func **out, char *why,
                 size_t why_bytes);
 

@@ -39,7 +39,7 @@ struct regalloc {
 
 typedef void regalloc_visit_fn(struct regalloc *r, int32_t *slot, bool def, uint32_t at);
 
-/* Calls `fn` for each register field, sources first. A guarded or partial write also reads. */
+/* Calls `fn` for each register field of instruction `at`, sources first. */
 static void visit_slots(struct regalloc *r, uint32_t at, regalloc_visit_fn *fn) {
     struct code_inst *i = &r->f->insts[at];
     const struct code_extra *x = i->extra;
@@ -63,8 +63,9 @@ static void put(uint64_t *set, int32_t v) {
 }
 
 /* Finds the registers that can be alive between blocks: those that some block reads before it has
- * certainly written them. Only these are in the sets; most registers live within one block. Until
- * all are known, `start` holds the last block that wrote a register, counted from 1. */
+ * certainly written them. Only these are in the sets; most registers live within one block. While
+ * these registers are being found, `start` holds the last block that wrote a register, counted from
+ * 1. */
 static void look_across(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
     int32_t v = *slot, block = (int32_t)r->block_of[at] + 1;
     bool guarded = r->f->insts[at].pred != CODE_NO_SLOT;
@@ -75,6 +76,8 @@ static void look_across(struct regalloc *r, int32_t *slot, bool def, uint32_t at
     if (def && !guarded) r->start[v] = block;
 }
 
+/* Adds the field to the sets `use` and `def` of its block. A guarded write also counts as a read,
+ * since other lanes keep the old value. */
 static void note(struct regalloc *r, int32_t *slot, bool def, uint32_t at) {
     size_t base = (size_t)r->block_of[at] * r->words;
     bool guarded = r->f->insts[at].pred != CODE_NO_SLOT;
@@ -230,7 +233,7 @@ static uint32_t slot_bytes(enum regalloc_layout layout) {
     return lane[layout] * WARP_LANES;
 }
 
-/* Weight of a register in the kernel's register pressure, in 32-bit registers. */
+/* Weight of a register in the function's register pressure, in 32-bit registers. */
 static uint32_t slot_words(enum regalloc_layout layout) {
     static const uint32_t words[REGALLOC_LAYOUTS] = {0, 1, 1, 2, 4, 0};
     return words[layout];
