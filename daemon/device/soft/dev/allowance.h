@@ -20,7 +20,8 @@ struct allowance {
     uint64_t due_ns; /* time until which the use so far has to last */
 };
 
-/* Allows `sms` multiprocessors of `all`, on `device` threads. `sms` 0 or `all`: no limit. */
+/* Allows `sms` multiprocessors of `all`, on `device` threads. `sms` 0, or at least `all`: no limit.
+ * Forgets the use so far. */
 void allowance_set(struct allowance *a, uint32_t sms, uint32_t all, uint32_t device);
 /* True if the queue gets no further thread now, with `inside` threads running it. */
 bool allowance_withholds(const struct allowance *a, uint32_t inside, uint64_t now_ns);

@@ -2,7 +2,7 @@
  *
  * Attributes of a device of compute capability 9.0, whichever capability it reports: no other
  * capability has a higher limit (CUDA C++ Programming Guide, technical specifications). Attributes
- * that Salus decides for every device are not here; the library has them.
+ * that Salus decides for every device are not here; the shim answers them.
  */
 #include "daemon/device/soft/dev/attributes.h"
 
@@ -18,7 +18,7 @@
 #define PCI_SLOT 0
 
 #define TEXTURE1D_LINEAR (1u << 28) /* elements, of any size */
-#define ATTRIBUTES 201u /* attribute numbers answered, from 1 on; programs may be newer */
+#define ATTRIBUTES 201u /* attributes 1 to 200 are answered; programs may know newer ones */
 
 /* Attributes that do not depend on the configuration. Attributes that are not listed are 0. */
 static const struct {

@@ -2,8 +2,8 @@
  *
  * Physical memory of the software GPU: one sparse memfd, divided into chunks of the granularity.
  * Spaces map pieces of it (space.c). This file hands out chunks and copies whole chunks, through a
- * mapping of the whole file that no kernel sees. A chunk without an owner is a hole in the file, so
- * that it costs nothing and is zero when it is handed out again.
+ * mapping of the whole file that no kernel sees. A free chunk is a hole in the file, so that it
+ * costs nothing and is zero when it is handed out again.
  *
  * Owner: the device. Thread: the worker's.
  */
@@ -20,8 +20,9 @@
 #include "common/fdutil.h"
 #include "daemon/device/device_retirement.h"
 
+/* A chunk or a spare. Its index in chunks.list is its index in the file. */
 struct dev_chunk {
-    bool used;     /* the index in the array is the index in the file */
+    bool used;     /* handed out, promised, or the place of a retired chunk */
     bool promised; /* reserved for the process that will adopt it: used, but without an owner yet */
 };
 
@@ -29,7 +30,7 @@ struct dev_chunk {
 struct dev_retired {
     struct list link;        /* link in chunks.retired while it has its place in the file */
     struct dev_chunk *place; /* NULL: another chunk has the place */
-    void *spare;             /* spare that then holds the bytes */
+    void *spare;             /* spare that holds the bytes while `place` is NULL */
 };
 
 /* Spares per chunk in the sparse file. Unused ones cost only numbers. */
@@ -39,7 +40,8 @@ static uint64_t file_bytes(uint64_t device_bytes) {
     return device_bytes * (1 + SPARES_A_CHUNK);
 }
 
-/* Duplicates the caller's descriptor if it is the memory of a device of this size. */
+/* Duplicates the caller's descriptor if it is the memory of a device of this size. With size 0 it
+ * takes the size from the file. */
 static int open_old(struct chunks *c, int fd) {
     uint64_t bytes;
     int err = fdutil_check_lasting(fd, &bytes);
@@ -138,7 +140,7 @@ void chunk_renounce(struct chunks *c, uint64_t id) {
     chunk_destroy(c, &c->list[id]);
 }
 
-/* Zeroes bytes of the file and gives their pages back. */
+/* Zeroes `count` chunks of the file from chunk `first` on, and gives their pages back to Linux. */
 static void punch(const struct chunks *c, uint64_t first, uint64_t count) {
     uint64_t at = first * CHUNK_BYTES, bytes = count * CHUNK_BYTES;
     if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes) < 0)
@@ -191,8 +193,8 @@ int chunk_spare_adopt(struct chunks *c, uint64_t id, void **out) {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Frees the place of a retired chunk by moving its bytes to a spare. Returns NULL if there is no
- * space for the bytes. */
+/* Frees the place of a retired chunk by moving its bytes to a spare. Returns NULL if no chunk is
+ * retired, or if no spare is free. */
 static struct dev_chunk *clear_place(struct chunks *c) {
     void *spare = list_empty(&c->retired) ? NULL : chunk_spare_make(c);
     if (!spare) return NULL;
@@ -208,7 +210,7 @@ static struct dev_chunk *clear_place(struct chunks *c) {
 
 /* Finds a free place: the one after the latest if it is free, so that chunks made one after the
  * other are neighbours and are mapped together; else the lowest. Only if none is free does it take
- * a place from a retired chunk. */
+ * a place from a retired chunk. Returns NULL if there is none either. */
 static struct dev_chunk *find_place(struct chunks *c) {
     uint64_t i = c->next;
     if (i == c->count || c->list[i].used)
@@ -291,8 +293,8 @@ static bool is_spare(const struct chunks *c, const void *host) {
            (const unsigned char *)host < c->memory + file_bytes(c->bytes);
 }
 
-/* These write with pwrite: a process that touches memory which is new to it pays a page fault for
- * every page, and new pages are zeroed first. */
+/* chunk_save (to a spare) and chunk_load write with pwrite: a process that touches memory which is
+ * new to it pays a page fault for every page, and new pages are zeroed first. */
 void chunk_save(struct chunks *c, void *host, const struct dev_chunk *chunk) {
     const unsigned char *from = bytes_of(c, chunk);
     off_t at = is_spare(c, host) ? (off_t)((unsigned char *)host - c->memory) : -1;

@@ -33,17 +33,18 @@ struct chunks {
     bool old;                 /* memory of a previous process's device, not settled yet */
 };
 
-/* Opens `bytes` of memory (a multiple of the chunk size), or with 0 the memory in `fd`. `fd` is
- * device.h's memory_fd. On failure the caller calls chunk_close as well. */
+/* Opens new memory of `bytes` bytes (a multiple of the chunk size) if `fd` is 0 or less. Otherwise
+ * opens the memory in `fd` (device.h's memory_fd), whose size must be `bytes`, unless that is 0.
+ * Returns 0 or -errno; on failure the caller calls chunk_close as well. */
 int chunk_open(struct chunks *c, uint64_t bytes, int fd);
 void chunk_close(struct chunks *c);
 
-/* Charges memory of other kinds. Returns false if there is no more. */
+/* Charges memory of other kinds. Returns false, with nothing charged, if less is left. */
 bool chunk_charge(struct chunks *c, uint64_t bytes);
 void chunk_refund(struct chunks *c, uint64_t bytes);
 
 uint64_t chunk_offset(const struct chunks *c, const struct dev_chunk *chunk);
-/* Returns the used chunk with this id, or NULL if it is not used. */
+/* Returns the chunk with this id (its index), or NULL if it is free or there is none. */
 struct dev_chunk *chunk_numbered(const struct chunks *c, uint64_t id);
 /* Returns how many of the first chunks are consecutive in the file; at least 1. */
 uint32_t chunk_run(struct dev_chunk *const *chunks, uint32_t count);

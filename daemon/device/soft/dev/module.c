@@ -23,7 +23,8 @@
 #include "daemon/device/soft/ptx/ptx_parse.h"
 #include "daemon/device/soft/ptx/ptx_runtime.h"
 
-/* Places all variables at once, at the addresses that they had before. */
+/* Places all variables at once, at the addresses that they had before. Returns 0 with where_err set
+ * if that fails. */
 static uint64_t var_again(struct dev_module *m, uint64_t bytes) {
     const struct dev_granule *where = m->where;
     uint32_t count = m->where_count;
@@ -144,7 +145,8 @@ static int parse_image(struct dev_module *m, char *why, size_t why_bytes) {
     return err ? err : take_ptx(m, linked);
 }
 
-/* Without PTX the names come from the cubin; the kernels can be listed but not run. */
+/* Without PTX the names come from the cubin. The kernels can be listed; only a space that computes
+ * nothing can launch them. */
 static int names_of_cubin(struct dev_module *m) {
     if (m->space->config.null) {
         m->managed = described_managed(&m->image);

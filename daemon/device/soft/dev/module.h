@@ -24,13 +24,14 @@ struct dev_module {
     struct dev_space *space;
     uint32_t capability; /* capability for which the PTX was chosen: 90 for 9.0 */
     struct image image;
-    struct code_module *code;        /* NULL: only machine code, or described by its cubin */
-    struct list blocks;              /* memory in the module window */
-    uint64_t var_next, var_end;      /* unused rest of the last block */
-    bool managed;                    /* a variable is managed: then all lie in the host window */
-    const struct dev_granule *where; /* set during module_place_at, until the places are taken */
-    uint32_t where_count;
-    int where_err; /* the error if they could not be taken */
+    struct code_module *code;   /* NULL: only machine code, or described by its cubin */
+    struct list blocks;         /* memory in the module window */
+    uint64_t var_next, var_end; /* unused rest of the last block */
+    bool managed;               /* a variable is managed: then all lie in the host window */
+    /* set during module_place_at: granules of the previous variables */
+    const struct dev_granule *where;
+    uint32_t where_count; /* granules of `where`; 0 once they are taken */
+    int where_err;        /* error of taking the granules of `where`; 0: none */
     struct {
         bool heap, runtime; /* the space's heap and device runtime */
     } needs, has;           /* needs: what the kernels may use; has: what was taken for them */
@@ -48,6 +49,7 @@ struct dev_func {
     struct dev_param *params;
 };
 
+/* The device's operations with these names (device.h, device_recovery.h). */
 int module_read(struct dev_space *space, uint32_t capability, const void *image, size_t bytes,
                 struct dev_module **out, char *why, size_t why_bytes);
 int module_place(struct dev_module *module, char *why, size_t why_bytes);

@@ -236,7 +236,7 @@ static void leave_task(struct pool *p, struct task *t, bool done, bool idle, uin
         finish_task(p, t);
         return;
     }
-    /* Another thread may have to come back to it at the right time. */
+    /* Another thread may have to come back to the task when its allowance permits. */
     if (t->queue->allowance.sms) pthread_cond_signal(&p->work);
     /* The task is idle while other threads are inside: one of them will come back with more work,
      * or finish it. */

@@ -36,7 +36,7 @@ struct pool {
     struct list paused;         /* rotation.paused of spaces whose tasks are all stalled */
     bool stopping;
     pthread_t *threads;
-    uint32_t thread_count, wanted;
+    uint32_t thread_count, wanted; /* threads that run; threads of the device */
     struct timeline timeline;
     pthread_cond_t spent; /* the timeline has something new for its thread */
     pthread_t clock;      /* the thread that watches the timeline */
@@ -53,17 +53,17 @@ void pool_stop(struct pool *p);
 /* Permits tasks that only take time. Returns 0 or -errno; a second call does nothing. */
 int pool_start_clock(struct pool *p);
 
-/* Needs the lock. Puts the task into the ready list of its queue's level, also from another list.
- * After an operation that failed, the queue runs nothing until the worker has seen the failure: a
- * GPU does not continue then, and a reader of memory that is written last believes that all earlier
- * operations were done. */
+/* Needs the lock. Puts the first task of a queue into the ready list of its queue's level, also
+ * from another list; or into its space's rotation (`in_order`), or into the timeline (TASK_SPEND).
+ * After an operation of the queue has failed, and until the worker has seen that, the tasks added
+ * are cancelled: a GPU does not continue then, and a reader of memory that is written last believes
+ * that all earlier operations were done. */
 void pool_add(struct pool *p, struct task *task);
 /* Needs the lock. Records that an operation of the queue has failed. */
 void pool_failed(struct pool *p, struct dev_queue *q);
 /* Needs the lock. Called when the worker has taken the completed operations. */
 void pool_seen(struct pool *p);
-/* Returns the number of the space's tasks if all of them are stalled; 0 if at least one makes
- * progress. */
+/* Returns how many tasks of the space stall, that is, only poll; 0 while one has the turn. */
 uint32_t pool_stalled(struct pool *p, const struct rotation *r);
 /* Returns the device time so far of an operation in flight. */
 uint64_t pool_busy(struct pool *p, const struct dev_op *op);

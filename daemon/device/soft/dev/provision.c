@@ -151,8 +151,8 @@ static int limit_heap(struct provision *p, uint64_t bytes) {
     return 0;
 }
 
-/* Bytes to add for this many pending launches; 0: none. At least doubles the size, so that many
- * small increases do not add up. */
+/* Bytes of new memory that the runtime needs for this many pending launches; 0: none. At least
+ * doubles the size, so that many small increases do not add up. */
 static uint64_t more_runtime(const struct provision *p, uint64_t pending) {
     uint64_t bytes = whole_granules(runtime_room((uint32_t)pending));
     if (!p->runtime || bytes <= p->runtime_bytes) return 0;

@@ -31,8 +31,9 @@ struct provision {
     struct list runtime_block;
     uint64_t runtime_bytes;
     uint32_t runtime_users;
-    uint32_t pending;                 /* limit of pending launches */
-    uint64_t stack_bytes, text_bytes; /* limits that are only reported */
+    uint32_t pending; /* limit of pending launches */
+    /* text_bytes is only reported; stack_bytes also sizes the stacks of launches */
+    uint64_t stack_bytes, text_bytes;
 };
 
 /* Returns NULL when out of memory. `info` belongs to the device and outlives this. Must be

@@ -79,8 +79,7 @@ static void submit_task(struct task *t) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Launches a graph for a kernel. The owner of the space may sleep, since nothing completes, so it
- * is woken. */
+/* Launches a graph for a kernel. The worker may sleep, since nothing completes, so it is woken. */
 static int launch_graph(void *space, struct dev_graph *from, uint64_t handle,
                         enum dev_graph_order how) {
     const struct space_config *c = &((struct dev_space *)space)->config;
@@ -127,14 +126,15 @@ int queue_launch(struct dev_queue *q, const struct dev_launch *launch, struct de
     return 0;
 }
 
-/* Runs a small transfer on an empty queue at once: waking a thread would cost more. */
+/* Runs a small transfer on an empty queue at once: waking a thread would cost more. Returns true if
+ * it ran, and the task is freed. */
 static bool try_inline(struct task *t) {
     struct dev_queue *q = t->queue;
     struct pool *p = q->space->config.pool;
     if (transfer_bytes(&t->transfer) > QUEUE_INLINE_BYTES) return false;
     pthread_mutex_lock(&p->lock);
     bool idle = list_empty(&q->tasks) && list_empty(&q->failed);
-    /* The transfer takes its turn. */
+    /* On a deterministic device the transfer must wait for its turn. */
     if (p->in_order && !rotation_empty(&q->space->rotation)) idle = false;
     pthread_mutex_unlock(&p->lock);
     if (!idle) return false;

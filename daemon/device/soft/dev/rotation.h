@@ -28,7 +28,7 @@ struct rotation {
     struct list others; /* linked by ready_link, in the order of their turns */
     struct list coming; /* tasks that begin when all others stall or are over */
     struct list paused; /* link in the pool's list while all tasks stall */
-    uint64_t until_ns;
+    uint64_t until_ns;  /* end of the pause, while `paused` is linked */
 };
 
 void rotation_init(struct rotation *r);
@@ -44,7 +44,7 @@ struct task *rotation_next(struct rotation *r);
 struct task *rotation_remove(struct rotation *r, struct task *t);
 /* Ends the pause. Returns the first task, or NULL if there is none; all poll counts restart. */
 struct task *rotation_resume(struct rotation *r);
-/* Returns how many tasks stall. */
+/* Returns how many tasks stall; 0 while one has the turn. */
 uint32_t rotation_stalled(const struct rotation *r);
 
 static inline bool rotation_empty(const struct rotation *r) {

@@ -2,7 +2,8 @@
  *
  * A client's memory in the worker. The whole device window is reserved without access. Pages appear
  * where chunks are mapped (the alloc part, and variables of modules) or where modules need other
- * memory (the module part). Kernels may touch exactly the mapped ranges, and the host window.
+ * memory (the module part). Kernels may touch exactly the mapped ranges, the host window, and the
+ * ranges of space_host_add.
  */
 #include "daemon/device/soft/dev/space.h"
 

@@ -37,13 +37,13 @@ struct dev_space {
     struct space_config config;
     struct dev_windows windows;
     struct ranges *ranges;
-    _Atomic bool over;           /* cancelled: nothing more is read for the space */
-    uint64_t memory_used;        /* module memory */
+    _Atomic bool over;           /* the space is cancelled; parsing of its modules stops */
+    uint64_t memory_used;        /* bytes of module memory without chunks, charged to the device */
     struct provision *provision; /* the device creates and destroys it */
     struct textures *textures;   /* NULL: none yet */
     struct rotation rotation;    /* guarded by the pool's lock */
     struct clock_counts counts;  /* used on a deterministic device */
-    struct launch_memory memory; /* memory of its operations */
+    struct launch_memory memory; /* host memory of its operations in flight */
     struct list queues;          /* dev_queue.space_link; guarded by the pool's lock */
     struct list blocks;          /* module window: allocated blocks in ascending order */
     struct list managed;         /* blocks of managed variables */
@@ -55,22 +55,24 @@ void space_destroy(struct dev_space *space);
 int space_chunk_map(struct dev_space *space, uint64_t addr, struct dev_chunk *const *chunks,
                     uint32_t count);
 int space_chunk_unmap(struct dev_space *space, uint64_t addr, uint32_t count);
-/* Allocates zeroed memory of the module window and puts it on `owner`. The memory ends with the
- * process. It comes from the window's end, since variables are at the beginning. Returns 0 when
- * there is none. */
+/* Allocates zeroed memory of the module window and puts it on `owner`. Unlike chunks, the memory
+ * does not outlive the process. It comes from the window's end, since variables are at the
+ * beginning. Returns 0 when there is none. */
 uint64_t space_module_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                             struct list *owner);
-/* Allocates device memory for variables, from the window's beginning. */
+/* Allocates chunks for variables, from the module window's beginning. Returns 0 when there is no
+ * space. */
 uint64_t space_vars_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                           struct list *owner);
-/* Allocates memory for managed variables, from the host window's last part. */
+/* Allocates memory for managed variables, from the host window's last part. Returns 0 when there is
+ * no space. */
 uint64_t space_managed_alloc(struct dev_space *space, uint64_t bytes, uint64_t align,
                              struct list *owner);
-/* Restores memory that one of these two allocated for a space in another process, with its
- * contents. Returns 0, -EINVAL, -ENOMEM or an error of chunk_adopt. */
+/* Restores memory that space_vars_alloc or space_managed_alloc allocated for a space in another
+ * process, with its contents. Returns 0, -EINVAL, -ENOMEM or an error of chunk_adopt. */
 int space_vars_adopt(struct dev_space *space, const struct dev_granule *where, uint32_t count,
                      struct list *owner);
-/* Lists the granules that one of these allocated, as device.h's module_where. */
+/* Lists the granules of the blocks on `owner`, as module_where in device_recovery.h. */
 uint32_t space_vars_where(const struct dev_space *space, const struct list *owner,
                           struct dev_granule *out, uint32_t cap);
 void space_module_free(struct dev_space *space, struct list *owner);

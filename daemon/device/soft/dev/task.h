@@ -34,7 +34,8 @@ enum task_kind { TASK_LAUNCH, TASK_TRANSFER, TASK_SPEND };
 /* An operation that only takes time, without computing (timeline.h). */
 struct spend {
     uint64_t ns;
-    uint64_t ready_ns; /* time from which it could begin; 0: it is not its queue's first yet */
+    /* time from which the task could begin; 0: it is not the first of its queue yet */
+    uint64_t ready_ns;
     uint32_t sms;
 };
 
@@ -44,12 +45,12 @@ struct task {
     struct dev_queue *queue;
     struct dev_op *op;
     enum task_kind kind;
-    bool exclusive; /* at most one thread inside: transfers, and grids being created */
+    bool exclusive; /* at most one thread may run the task: true for transfers */
     bool idle;      /* no other thread can help at the moment */
     bool done;
     _Atomic bool cancelled; /* set under the lock, read without it */
-    uint32_t inside;        /* threads */
-    uint32_t asked;         /* consecutive slices in which it only polled (family_asked) */
+    uint32_t inside;        /* threads that run the task now */
+    uint32_t asked;         /* consecutive slices in which the task only polled (family_asked) */
     /* Time with any thread inside. kernel_timeout counts it, so that neighbours cannot use it up.
      */
     uint64_t active_since_ns, active_ns;
@@ -61,7 +62,7 @@ struct task {
     struct ranges *ranges;
     size_t room_bytes;
     struct launch_config launch;
-    unsigned char room[]; /* holds its parameters */
+    unsigned char room[]; /* parameters of a launch */
 };
 
 /* Creates a task and resets the operation's result. `ranges`: what it may touch, referenced while

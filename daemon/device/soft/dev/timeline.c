@@ -23,7 +23,7 @@ void timeline_init(struct timeline *tl, uint32_t sms) {
     list_init(&tl->cancelled);
 }
 
-/* Device time of the task's share over `ns`. */
+/* Time of the whole device that the task's multiprocessors amount to in `ns`. */
 static uint64_t part_of(const struct timeline *tl, const struct task *t, uint64_t ns) {
     return (uint64_t)((double)ns * t->spend.sms / tl->sms);
 }

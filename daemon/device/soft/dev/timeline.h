@@ -36,7 +36,8 @@ void timeline_add(struct timeline *tl, struct task *t, uint64_t now_ns);
  * times filled in. Returns NULL if there is none. */
 struct task *timeline_next(struct timeline *tl, uint64_t now_ns);
 
-/* Time of the next end. UINT64_MAX: no task will end as things are. */
+/* Time of the next end. 0: a cancelled task waits for timeline_next. UINT64_MAX: no task will end
+ * as things are. */
 uint64_t timeline_end_ns(const struct timeline *tl);
 
 #endif

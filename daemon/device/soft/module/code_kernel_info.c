@@ -38,7 +38,7 @@ static uint32_t most_registers(const struct code_kernel *k) {
 }
 
 void code_kernel_info(const struct code_kernel *k, struct code_kernel_info *out) {
-    /* Addresses and constants, which use no registers here. */
+    /* 8 more for addresses and constants, which take registers on a GPU but not here. */
     uint32_t regs = k->entry->pressure + 8;
     uint32_t most = most_registers(k);
     if (regs > most) regs = most;

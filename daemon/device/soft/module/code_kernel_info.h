@@ -18,6 +18,7 @@ struct code_kernel_info {
     const struct ptx_func *func; /* parameters, .maxntid, .reqntid */
     uint32_t regs;               /* estimate, 32-bit registers per thread */
     uint32_t shared_bytes;       /* static */
+    /* local_bytes: per thread; const_bytes: all variables of the module in constant memory */
     uint32_t local_bytes, const_bytes;
     bool nests, launches_graphs; /* `nests`: the kernel calls the device runtime */
     /* The kernel, or one that it may launch, calls printf; malloc or free. */

@@ -32,7 +32,8 @@ struct code_layout {
     const struct ptx_var *unresolved;
 };
 
-/* Visits variables of the module, then those of functions (static ones are there). */
+/* Calls `fn` for each variable in global or constant memory: the module's, then those of functions
+ * (static ones). */
 static void code_each_var(struct ptx_module *m,
                           void (*fn)(struct code_module *, struct ptx_var *, struct code_layout *),
                           struct code_module *module, struct code_layout *layout) {

@@ -26,7 +26,7 @@ struct code_launchable {
 
 struct code_module {
     struct ptx_module *ptx;
-    struct arena *arena;         /* allocates the tables below, for the module's life */
+    struct arena *arena; /* memory of address_taken, names and decoded, for the module's life */
     struct code_kernel *kernels; /* decoded so far */
     bool *address_taken; /* indexed by function: may be called or launched through a pointer */
     struct code_names **names;          /* indexed by function; NULL: not analysed yet */
@@ -34,8 +34,8 @@ struct code_module {
     struct code_launchable *launchable; /* indexed by function; NULL until a kernel needs it */
 };
 
-/* Allocates zeroed memory of the client's module window for variables. Returns 0 when there is none
- * left. */
+/* Memory for variables. `alloc` returns zeroed memory of the client's module window (host window,
+ * if a variable is managed), or 0 when there is none left. */
 struct code_env {
     uint64_t (*alloc)(void *arg, uint64_t bytes, uint64_t align);
     void *arg;
@@ -54,9 +54,10 @@ void code_module_destroy(struct code_module *m);
 /* Frees the table of launchable kernels. */
 void code_launchable_free(struct code_module *m);
 
+/* Finds a variable in global or constant memory by name. Returns 0 or ERR_NOT_FOUND. */
 int code_global_get(struct code_module *m, const char *name, uint64_t *addr, uint64_t *bytes);
 
-/* Alignment as a power of two within limits, whatever the text says. */
+/* Alignment of a variable in bytes: at least as the PTX says, a power of two, at most 65536. */
 uint64_t code_var_align(const struct ptx_var *v);
 
 #endif
