@@ -10,8 +10,8 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* The `mask` lanes of the running split arrive. Returns false if they have to wait; their split has
- * then been added. */
+/* The `mask` lanes of the running split arrive. Returns false if some have to wait, after splits
+ * have been added for all of them, or after a fault. */
 bool bar_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask);
 /* Called after lanes have exited: opens the barriers that waited only for them. */
 void bar_lanes_gone(struct block *b);

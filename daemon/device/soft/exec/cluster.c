@@ -75,7 +75,8 @@ void cluster_settle(struct cluster *c) {
 }
 
 /* Called when no block can run. First completes an operation without the lanes that will never
- * arrive; if there is none, the cluster is deadlocked. */
+ * arrive; if there is none, the cluster is deadlocked. Returns false if the cluster has ended: by
+ * deadlock or a fault. */
 static bool unstick(struct cluster *c) {
     struct block *waiting = NULL;
     for (uint32_t k = 0; k < c->size; k++) {

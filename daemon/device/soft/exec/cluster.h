@@ -19,10 +19,12 @@ void cluster_destroy(struct cluster *c);
 void cluster_begin(struct cluster *c, uint64_t linear_index);
 /* grid_settle for one cluster. */
 void cluster_settle(struct cluster *c);
-/* Runs up to `budget` warp-instructions and subtracts the ones it used. Returns true when the
- * cluster has ended, by a fault or because all its threads have exited. */
+/* Runs about *budget warp-instructions (the last quantum may exceed it) and subtracts the ones it
+ * used. Returns true when the cluster has ended, by a fault or because all its threads have
+ * exited. */
 bool cluster_run(struct cluster *c, int64_t *budget);
-/* Bytes of memory that a context may take, not counting the stacks of recursive kernels. */
+/* Bytes of memory that a context may take, not counting the frames of functions that the kernel
+ * calls. */
 uint64_t cluster_bytes(const struct launch_config *config);
 
 #endif

@@ -24,9 +24,11 @@
 #define GRID_MAX_THREADS 1024
 #define GRID_MAX_SHARED (1u << 20)
 #define GRID_MAX_PARAMS (64u << 10)
-#define GRID_MAX_RESIDENT 256       /* resident blocks at once */
-#define GRID_MAX_COOPERATIVE 8192   /* blocks of a cooperative grid, all resident at once */
-#define GRID_MAX_BYTES (2ull << 30) /* memory of all resident blocks */
+/* blocks that may be resident at once in other grids than cooperative ones */
+#define GRID_MAX_RESIDENT 256
+#define GRID_MAX_COOPERATIVE 8192 /* blocks of a cooperative grid, all resident at once */
+/* bytes of memory of all resident blocks; two clusters may exceed it */
+#define GRID_MAX_BYTES (2ull << 30)
 /* Slices after which a cluster is suspected of waiting for one that has not begun. */
 #define GRID_PATIENCE 8
 /* Warp-instructions that a turn which ends in waiting is charged in addition to its own, which are

@@ -26,8 +26,8 @@ enum grid_state {
     GRID_DONE,
 };
 
-/* Runs a slice: takes a cluster that is suspended or has not begun, and executes about `budget`
- * warp-instructions of it or runs it to its end. Thread-safe; many threads may be inside one
+/* Runs a slice: takes clusters that are suspended or have not begun, one after the other, and
+ * executes about `budget` warp-instructions in all. Thread-safe; many threads may be inside one
  * grid. */
 enum grid_state grid_step(struct grid *g, uint32_t budget);
 /* As grid_step, but takes the budget from `*left` and leaves the unused rest there for others. */
@@ -42,7 +42,7 @@ bool grid_asked(struct grid *g);
 void grid_settle(struct grid *g);
 
 /* Blocks end at their next slice. The result becomes `err` (ERR_CANCELLED, ERR_KERNEL_TIMEOUT)
- * unless the grid had failed before. Thread-safe. */
+ * unless the grid had failed or ended before. Thread-safe. */
 void grid_cancel(struct grid *g, int err);
 
 struct grid_result {

@@ -169,8 +169,9 @@ static bool take_jump(struct warp_ctx *x, const struct cursor *c, uint32_t m) {
     return back;
 }
 
-/* Runs every instruction that has no handler and is no branch, for the `m` lanes; the other lanes
- * step over it. Returns true if the cursor is still valid; sets `*back` if lanes went backward. */
+/* Runs every instruction that has no handler, except `bra` and `mov`, for the `m` lanes; the other
+ * lanes step over it. Returns true if the cursor is still valid; sets `*back` if lanes went
+ * backward. */
 static bool run_control(struct warp_ctx *x, struct cursor *c, uint32_t m, bool *back) {
     const struct code_inst *i = c->ip;
     int32_t pc = (int32_t)(i - c->insts);

@@ -9,6 +9,9 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
+/* Result of interp_run. MORE: the quantum is over. SPINS: the same, and the lanes seemed to wait
+ * for others. BLOCKED: every split waits. ENDED: all lanes have exited. FAULT: the block has
+ * faulted. */
 enum interp_outcome { INTERP_MORE, INTERP_SPINS, INTERP_BLOCKED, INTERP_ENDED, INTERP_FAULT };
 
 /* Runs until every split waits, all have ended, or the quantum is over. Subtracts the

@@ -190,8 +190,8 @@ void move_address(struct warp *w, const struct code_inst *i, uint32_t mask) {
         MOVE_EACH(mask, SLOT(uint32_t, w, i->d)[l] = (uint32_t)v;)
 }
 
-/* These two convert a generic address into a shared offset and back. The offset of an address in
- * another block of the cluster contains that block's rank. */
+/* offset_of converts a generic address into an offset in shared memory, address_of converts back.
+ * The offset of an address in another block of the cluster contains that block's rank. */
 static uint64_t offset_of(const struct warp_ctx *x, uint64_t addr) {
     const struct block *b = x->block;
     uint64_t offset = addr - x->shared_base, within;
@@ -327,7 +327,8 @@ static void run_unpack_wide(struct warp *w, const struct code_inst *i, uint32_t 
     }
 }
 
-/* Tests whether a request was granted: the answer is then not all zeros. */
+/* clusterlaunchcontrol.query_cancel.is_canceled: tells whether a request was granted, that is,
+ * whether its answer is not all zeros. */
 static void run_granted(struct warp *w, const struct code_inst *i, uint32_t mask) {
     static const unsigned char no[WIDE] = {0};
     const unsigned char *a = SLOT(const unsigned char, w, i->a);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations by which lanes of a warp exchange values: shfl, vote, match, redux, bar.warp, elect.
- * Lanes meet by operation, qualifiers and member mask, not by pc: compilers duplicate code, so that
- * members may come from different instructions and even frames. Lanes of one instruction may carry
- * different masks and then form several meetings. No meeting waits for lanes that have exited.
+ * Operations by which lanes of a warp exchange values: shfl, vote, match, redux, bar.warp, elect,
+ * and the operations on matrices that a warp holds together. Lanes meet by operation, qualifiers
+ * and member mask, not by pc: compilers duplicate code, so that members may come from different
+ * instructions and even frames. Lanes of one instruction may carry different masks and then form
+ * several meetings. No meeting waits for lanes that have exited.
  */
 #include "daemon/device/soft/exec/rendezvous.h"
 
@@ -110,8 +111,8 @@ static void run_match(const struct code_inst *i, struct meeting *m) {
     }
 }
 
-/* Returns the smaller or greater of two floats; .abs compares absolute values. A NaN is ignored, or
- * with .NaN it is the result. Negative zero is smaller than positive zero. */
+/* Returns the smaller or greater of two floats. A NaN is ignored, or with .NaN it is the result.
+ * Negative zero is smaller than positive zero. */
 static uint32_t redux_floats(const struct code_inst *i, uint32_t x, uint32_t y) {
     const bool nan_x = (x & INT32_MAX) > 0x7f800000, nan_y = (y & INT32_MAX) > 0x7f800000;
     if (nan_x || nan_y) {

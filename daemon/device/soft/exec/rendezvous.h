@@ -10,15 +10,15 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* Meets at once when all members are here. Returns false if the lanes have to wait; their split has
- * then been added. */
+/* The `mask` lanes of the running split arrive and meet at once if all members are here. Otherwise
+ * their split is added, and the function returns false. */
 bool rendezvous_arrive(struct warp_ctx *x, const struct code_inst *i, int32_t pc, uint32_t mask);
 /* Completes the meetings that can be completed. `lenient`: also completes one whose missing lanes
  * will never come. Returns true when some lanes became runnable. */
 bool rendezvous_resolve(struct warp_ctx *x, bool lenient);
 
-/* Returns the handler of an operation that lanes do together, or NULL if the instruction is
- * none. */
+/* Returns the handler of activemask, the only such operation that never waits; NULL for all
+ * others. */
 code_handler *rendezvous_select(const struct code_inst *i);
 /* True if the operation has no handler because its lanes wait for each other. */
 bool rendezvous_is(const struct code_inst *i);

@@ -7,7 +7,7 @@
 
 #include "daemon/device/soft/code/code.h"
 
-/* Returns the handler of an operation on a lane's stack, or NULL if the instruction is none. */
+/* Returns the handler of alloca, stacksave or stackrestore. */
 code_handler *stack_select(const struct code_inst *i);
 
 #endif
