@@ -58,7 +58,8 @@ static int read_symbols(struct cubin *c) {
     int err = elf_symbols(&c->elf, &c->symbols);
     if (err) return err;
     uint32_t kernels = count_kernels(&c->symbols);
-    if (kernels > c->elf.section_count) return ERR_INVALID_IMAGE; /* each has one for its code */
+    /* each kernel has a section of its own for its code */
+    if (kernels > c->elf.section_count) return ERR_INVALID_IMAGE;
     c->kernels = calloc(kernels + 1u, sizeof(*c->kernels));
     c->kernel_of = calloc(c->symbols.count + 1u, sizeof(*c->kernel_of));
     if (!c->kernels || !c->kernel_of) return -ENOMEM;

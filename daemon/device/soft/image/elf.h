@@ -30,8 +30,8 @@ struct elf {
     struct elf_section *sections;
 };
 
-/* The symbol table. Names may not be copied twice: the total of copied names is limited by the
- * file's size. */
+/* The symbol table. The total of copied names is limited to twice the bytes of the string table, so
+ * that a file cannot repeat long names without end. */
 struct elf_symbols {
     const unsigned char *at;
     uint32_t count;
@@ -39,7 +39,7 @@ struct elf_symbols {
     uint64_t name_bytes_left;
 };
 
-/* True for 64 bits, little-endian. */
+/* True for a 64-bit little-endian ELF file. */
 bool elf_is(const void *image, size_t bytes);
 /* Returns the file's size as far as its first `avail` bytes show, or 0 if it is not an ELF file. */
 size_t elf_extent(const void *image, size_t avail);
@@ -50,7 +50,7 @@ void elf_close(struct elf *e);
 
 /* Finds the section whose name is `prefix` followed by `rest`. Returns NULL if there is none. */
 const struct elf_section *elf_section(const struct elf *e, const char *prefix, const char *rest);
-/* Returns a NUL-terminated string inside a string table, or NULL. */
+/* Returns a NUL-terminated string inside a string table, and its length in *len, or NULL. */
 const char *elf_string(const struct elf *e, const struct elf_section *table, uint32_t at,
                        size_t *len);
 

@@ -147,13 +147,15 @@ static bool usable(const struct reader *r, const struct fatbin_entry *e) {
     return true;
 }
 
-/* Newest first. Of two equal targets, the one that is not bound to an architecture. */
+/* True if `a` is newer than `b`, or equally new and, unlike `b`, not bound to an architecture or
+ * family. Without `b` (has_b false) true. */
 static bool better(const struct fatbin_entry *a, bool has_b, const struct fatbin_entry *b) {
     if (!has_b || a->target != b->target) return !has_b || a->target > b->target;
     return !(a->flags & BOUND) && (b->flags & BOUND);
 }
 
-/* Records PTX that a device of another capability could run. */
+/* Records PTX for devices of a higher capability: the lowest target, and in `c` the oldest that is
+ * bound to no architecture. */
 static void note_above(struct reader *r, const struct fatbin_entry *e, struct choice *c) {
     uint32_t *above = &r->out->ptx_above;
     if (e->kind != FATBIN_PTX || e->target <= r->capability) return;

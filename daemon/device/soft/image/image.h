@@ -36,10 +36,11 @@ struct image {
  * no code runs; PTX is only taken if there is no cubin. */
 enum image_use { IMAGE_RUN, IMAGE_DESCRIBE };
 
-/* Reads `image` and chooses the newest PTX not above the device's capability (90). Returns 0 and a
- * filled `out` (freed by image_finish); ERR_INVALID_IMAGE, ERR_NO_BINARY (nothing usable) or
- * -ENOMEM with `why` filled. A cubin without PTX succeeds with ptx_count 0, so that its kernels can
- * be listed. */
+/* Reads `image` and chooses the newest PTX not above the device's capability (90 for 9.0). Where a
+ * GPU would run machine code, newer PTX of the same unit is chosen too. Returns 0 and a filled
+ * `out` (freed by image_finish); ERR_INVALID_IMAGE, ERR_NO_BINARY (nothing usable) or -ENOMEM with
+ * `why` filled. A cubin without PTX succeeds with ptx_count 0, so that its kernels can be
+ * listed. */
 int image_read(const void *image, size_t bytes, uint32_t capability, enum image_use use,
                struct image *out, char *why, size_t why_bytes);
 void image_finish(struct image *image);

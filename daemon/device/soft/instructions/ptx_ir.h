@@ -281,7 +281,8 @@ struct ptx_reg {
     uint8_t type; /* enum ptx_type; PTX_NONE: a vector, in a function that is not supported */
 };
 
-/* Stores the address of `var` or `func`, plus addend, at `at` in the initialiser. */
+/* Stores the address of the variable or function `symbol`, plus addend, shifted, at `at` in the
+ * initialiser. */
 struct ptx_reloc {
     uint64_t at;
     const char *symbol; /* resolved by name at load, since forward references are legal */
@@ -309,7 +310,9 @@ struct ptx_var {
     unsigned char *init; /* `bytes` long, or NULL: zeros */
     struct ptx_reloc *relocs;
     uint32_t reloc_count;
-    uint64_t offset; /* params: offset in the parameter block; others: filled by the decoder */
+    /* a kernel's parameters: offset in the parameter block; others: filled when placed, as an
+     * address, or an offset in shared or local memory */
+    uint64_t offset;
     bool func_scope; /* declared inside a function or as its parameter */
     bool managed;
     uint32_t index;         /* position in its list */
@@ -320,7 +323,7 @@ struct ptx_func {
     const char *name;
     bool entry, defined;
     uint8_t linkage;
-    struct ptx_var **params, **rets, **vars; /* vars: .local/.shared/.param declared in the body */
+    struct ptx_var **params, **rets, **vars; /* vars: all variables declared in the body */
     uint32_t param_count, ret_count, var_count;
     uint32_t param_bytes;
     struct ptx_reg *regs;

@@ -43,7 +43,8 @@ static bool same(struct word a, struct word b) {
     return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
 }
 
-/* True if `w` is one of `list`, alternatives by '|'. */
+/* True if `w` fits one of the alternatives in `list`, which '|' separates. One that ends in '*'
+ * fits every word with its beginning. */
 static bool one_of(struct word list, struct word w) {
     struct word alt = {list.at, 0};
     for (const char *at = list.at, *end = list.at + list.len; at < end; at = alt.at + alt.len + 1) {

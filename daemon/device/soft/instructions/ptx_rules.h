@@ -31,7 +31,7 @@ enum {
     PTX_WANT_ADDRESS = 1u << 7,
     PTX_WANT_LABEL = 1u << 8,
     PTX_WANT_PAIR = 1u << 9,       /* d|p is permitted */
-    PTX_WANT_ONLY_PAIR = 1u << 10, /* and d alone is not */
+    PTX_WANT_ONLY_PAIR = 1u << 10, /* with PAIR: d alone is not permitted */
     PTX_WANT_ELEMENTS = 1u << 11,  /* {...} with the length of .v2, .v4 or .v8, or of `count` */
     PTX_WANT_PARTS = 1u << 12,     /* {...} whose bits together are the type's: mov */
     PTX_WANT_RESULT = 1u << 13,    /* a destination: no literal, no `!` */

@@ -247,7 +247,8 @@ static const struct mod {
     {"v8", MOD_VEC, 8},
 
     /* Caches, memory order and scope have no effect: the software GPU always has the strongest
-     * order. */
+     * order. The decoder reads async, bulk, mbarrier::... and wait from the opcode's text where
+     * they matter. */
     {"async", MOD_IGNORED, 0},
     {"bulk", MOD_IGNORED, 0},
     {"mask", MOD_IGNORED, 0},

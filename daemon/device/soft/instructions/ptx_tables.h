@@ -20,7 +20,7 @@ enum ptx_type ptx_type_find(const char *text, size_t len);
 enum ptx_op ptx_op_find(const char *text, size_t len);
 int ptx_sreg_find(const char *text, size_t len); /* enum ptx_sreg or -1 */
 bool ptx_space_find(const char *text, size_t len, uint8_t *space);
-/* Adds one modifier to `i`. Returns false if it is unknown. */
+/* Adds one modifier to `i`. Returns false if it is unknown, or a type too many. */
 bool ptx_modifier(struct ptx_inst *i, const char *text, size_t len);
 /* True for operations whose modifiers the decoder reads from the text. */
 bool ptx_op_is_raw(enum ptx_op op);

@@ -29,10 +29,11 @@ struct ptx_wgmma {
     uint8_t sum_regs; /* registers of a lane */
     uint8_t sum_type; /* enum ptx_type of the sum's registers */
     uint16_t n;       /* columns of b and of the sum */
-    bool negates;     /* has factors 1 or -1 for a and b */
-    bool turns;       /* says whether a and b are stored by the other dimension */
-    uint32_t signs;   /* sign bits of a's elements in a register */
-    char mma[72];     /* the mma that it consists of: 16 rows, 8 columns */
+    bool negates; /* the instruction has two operands, 1 or -1, by which a and b are multiplied */
+    /* the instruction has operands that say whether a and b are stored by the other dimension */
+    bool turns;
+    uint32_t signs; /* sign bits of a's elements in a register */
+    char mma[72];   /* opcode of the mma that each warp does for its 16 rows and 8 columns */
 };
 
 /* Matches `text` against the forms of wgmma. Returns false with `why` filled if none fits. */
