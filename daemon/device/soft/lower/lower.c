@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lowers one PTX instruction to one executable instruction, sometimes with a helper before it. The
- * file of the instruction's group does the work.
+ * Lowers one PTX instruction to one executable instruction, sometimes with others before it (wgmma
+ * becomes many). The file of the instruction's group does the work.
  */
 #include "daemon/device/soft/lower/lower.h"
 

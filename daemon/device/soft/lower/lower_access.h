@@ -2,7 +2,8 @@
  *
  * Lowers accesses to memory. Fields of the executable instruction. ld: the result in d or extra's
  * defs, the address in a and offset. st: the value in b or extra's uses. 128 bits are a vector of
- * one element. atom, red: the value in b, a second one in c. target has the flags.
+ * one element. atom, red: the value in b, a second one in c; of vectors, the values in extra's uses
+ * and the results in its defs. target has the flags (func.h).
  */
 #ifndef DAEMON_DEVICE_SOFT_LOWER_LOWER_ACCESS_H
 #define DAEMON_DEVICE_SOFT_LOWER_LOWER_ACCESS_H

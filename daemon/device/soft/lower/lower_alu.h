@@ -8,7 +8,7 @@
 #include "daemon/device/soft/lower/lowering.h"
 
 void lower_alu(struct lowering *l, struct code_inst *c);
-/* Lowers lop3 with d|p; p is the result of setp.ne on d, 0 and the last operand. */
+/* Lowers lop3 with d|p; p is d != 0, combined with the last operand as setp.ne does. */
 void lower_alu_lop3(struct lowering *l, struct code_inst *c);
 /* Lowers cvt.rs to four values: d, {a, b, e, f}, random bits. The list goes into extra's uses. */
 void lower_alu_fours(struct lowering *l, struct code_inst *c);

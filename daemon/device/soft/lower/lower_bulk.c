@@ -33,7 +33,8 @@ static int32_t map_address(struct lowering *l, const struct ptx_operand *o) {
     return operand_source(l, &plain, 8, false);
 }
 
-/* Appends the operands of {a, b, ...}, or a single operand, to x->uses; there must be `count`. */
+/* Appends a, b, ... of a vector operand, or a single operand, each `bytes` wide, to x->uses. Fails
+ * unless there are `count`. */
 static void numbers(struct lowering *l, const struct ptx_operand *o, uint32_t count, uint8_t bytes,
                     struct code_extra *x) {
     const bool list = o && o->kind == PTX_OPND_VEC;

@@ -15,7 +15,7 @@ void lower_bulk(struct lowering *l, struct code_inst *c);
 bool lower_is_async(const struct ptx_inst *i);
 void lower_async(struct lowering *l, struct code_inst *c);
 
-/* The same for st.bulk. */
+/* lower_is_fill: true for st.bulk. lower_fill then fills `c`. */
 bool lower_is_fill(const struct ptx_inst *i);
 void lower_fill(struct lowering *l, struct code_inst *c);
 

@@ -53,7 +53,8 @@ static void use(struct lowering *l, struct parts *p, const struct ptx_operand *o
     p->extra.use_count += f.regs;
 }
 
-/* Adds the metadata after the fragments; `offset` gets the lanes that have it. */
+/* Adds the metadata after the fragments. c->offset gets the selector, which says which lanes of a
+ * group have the metadata. */
 static void metadata(struct lowering *l, struct code_inst *c, struct parts *p) {
     const struct ptx_operand *selector = ptx_operand_at(l->inst, 5);
     if (selector->kind != PTX_OPND_IMM || selector->imm > 3)

@@ -8,8 +8,8 @@
 #include "daemon/device/soft/lower/lowering.h"
 
 /* Fills `c` for mma, wmma, ldmatrix, stmatrix, movmatrix. The registers go into extra's defs and
- * uses (a, b, c in order), the address into a and offset, the stride into b. All lanes are members
- * (e). */
+ * uses (a, b, c in order), the address into a and offset, the stride into b. e has the member mask:
+ * all lanes. */
 void lower_matrix(struct lowering *l, struct code_inst *c);
 
 #endif

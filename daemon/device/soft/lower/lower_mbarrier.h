@@ -10,7 +10,7 @@
 /* Fills `c` for mbarrier: the result in d, the address in a and offset, the operand after the
  * address in b. For a wait, vec says whether this operand is a parity. */
 void lower_mbarrier(struct lowering *l, struct code_inst *c);
-/* The same for cp.async.mbarrier.arrive. */
+/* Fills `c` for cp.async.mbarrier.arrive: an arrival, or nothing (lower_mbarrier.c). */
 void lower_mbarrier_copies(struct lowering *l, struct code_inst *c);
 
 #endif

@@ -9,7 +9,8 @@
 
 #include "daemon/device/soft/lower/lowering.h"
 
-/* Returns false if everything has been emitted. */
+/* Lowers mov. Returns false if the move has been emitted already, so that the caller must not emit
+ * `c`. */
 bool lower_move(struct lowering *l, struct code_inst *c);
 void lower_move_cvta(struct lowering *l, struct code_inst *c);
 /* Lowers instructions that exec/move.c runs without preparation. Returns false for others. */

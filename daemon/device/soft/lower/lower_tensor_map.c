@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * tensormap.replace stores a field of a map (proto/cuda/tensor_map.h); tensormap.cp_fenceproxy
- * copies a map from shared to global memory. Other fields are not checked, since fields need not
- * fit each other between two changes. A copy by the map checks them (async/tensor.c).
+ * copies a map from shared to global memory. Values that are no literals are not checked here,
+ * since fields need not fit each other between two changes. A copy by the map checks them
+ * (async/tensor.c).
  */
 #include "daemon/device/soft/lower/lower_tensor_map.h"
 
@@ -20,9 +21,11 @@
 /* The field that is written, and how its value is converted: PTX counts some things differently. */
 struct field {
     const char *name;
-    uint8_t type;   /* type of the store */
-    uint8_t at;     /* offset in bytes */
-    uint8_t count;  /* fields, the operand before the value selects one; 0: there is only one */
+    uint8_t type; /* type of the store */
+    uint8_t at;   /* offset in bytes */
+    /* fields of this name, selected by the operand before the value; 0: one, without that
+     * operand */
+    uint8_t count;
     int8_t more;    /* added to the value: ranks count from 0, `last` is a size less one */
     uint8_t values; /* number of known literals; 0: any value */
 };

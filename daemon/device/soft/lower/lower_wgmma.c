@@ -139,7 +139,8 @@ static void multiply(struct lowering *l, const struct product *p, uint32_t first
     if (l->err) return;
     x->together = isa_select_matrix(c);
     if (!x->together)
-        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
+        lowering_fail(l, ERR_ILLEGAL_INSTRUCTION,
+                      "the software GPU does not multiply matrices of these types and this shape");
 }
 
 /* Reads the signs and storage orders, which follow the predicate. */
@@ -160,7 +161,9 @@ static void lower_product(struct lowering *l, struct product *p, struct code_ins
     p->mma = arena_alloc(l->arena, sizeof(*p->mma));
     if (!p->mma) return lowering_fail(l, -ENOMEM, "out of memory");
     if (!ptx_matrix_find(PTX_OP_mma, p->form.mma, p->mma, why, sizeof(why)))
-        return lowering_fail(l, ERR_ILLEGAL_INSTRUCTION, "not supported by the software GPU");
+        return lowering_fail(
+            l, ERR_ILLEGAL_INSTRUCTION,
+            "the software GPU does not multiply matrices of these types and this shape");
     if (d->kind != PTX_OPND_VEC || d->elem_count != p->form.sum_regs)
         return lowering_fail(l, ERR_INVALID_PTX, "the sum has another number of registers");
     p->blank = *c;

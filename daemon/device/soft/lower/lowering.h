@@ -23,7 +23,7 @@ struct lowering {
     uint8_t *reg_bytes; /* widths of registers and temporaries; LOWERING_PRED for predicates */
     uint32_t reg_count, reg_room;
     uint32_t local_bytes, local_align;
-    uint32_t accesses; /* memory operations so far */
+    uint32_t accesses; /* memory operations so far; selects each one's window (CODE_WINDOW) */
     bool stack;        /* the function uses alloca */
     struct consts consts;
     int err;
@@ -31,12 +31,16 @@ struct lowering {
     size_t why_bytes;
 };
 
+/* Records the first error, and its text in `why` with the instruction and function. Later errors
+ * are ignored. */
 void lowering_fail(struct lowering *l, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Fails because the software GPU does not have the instruction. */
 void lowering_refuse(struct lowering *l);
 /* Appends a copy of `c`. */
 void lowering_emit(struct lowering *l, const struct code_inst *c);
+/* Returns the number of a new temporary register of this width (LOWERING_PRED: a predicate;
+ * CODE_SINK). */
 int32_t lowering_temp(struct lowering *l, uint32_t bytes);
 /* Allocates c->extra, with space for this many registers. Returns NULL after a failure. */
 struct code_extra *lowering_extra(struct lowering *l, struct code_inst *c, uint32_t defs,

@@ -14,12 +14,14 @@
 uint32_t operand_lane_bytes(uint32_t type);
 /* Returns the slot of a source that is `bytes` wide (LOWERING_PRED: a predicate). `wider`:
  * registers may be wider. An operand that is neither register nor constant is first moved to a
- * temporary. */
+ * temporary. The slot is undefined after an error (l->err). */
 int32_t operand_source(struct lowering *l, const struct ptx_operand *o, uint32_t bytes, bool wider);
 /* Returns the slot of a destination. The sink `_` becomes a temporary that no instruction reads. */
 int32_t operand_dest(struct lowering *l, const struct ptx_operand *o);
 /* Fills c's destinations and d_bytes from `d` or the pair `d|p`. */
 void operand_dest_or_pair(struct lowering *l, struct code_inst *c, const struct ptx_operand *o);
+/* Returns the width of a register operand in bytes; 0 for a predicate, and for any operand that is
+ * no register. */
 uint32_t operand_reg_bytes(const struct lowering *l, const struct ptx_operand *o);
 /* Emits the move of a special register, or of the address of a local variable or parameter, into
  * `dest`. Returns false if `o` is none of these. `like` has the guard, or is NULL. */
