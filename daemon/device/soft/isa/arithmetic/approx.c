@@ -59,7 +59,7 @@ APPROX_ANGLE(sin_f32z, circle_sin, sin_float, real_flush)
 APPROX_ANGLE(cos_f32, circle_cos, cos_float, )
 APPROX_ANGLE(cos_f32z, circle_cos, cos_float, real_flush)
 
-/* Halves: one per register, or two. A register of two is seen as twice as many lanes. */
+/* Halves: one per lane or, in the x2 forms, two in a lane of 32 bits. */
 #define APPROX_HALF(name, fn, from, to)                          \
     ISA_OP1(ISA_EACH, name, uint16_t, uint16_t, to(fn(from(x)))) \
     ISA_OP1(ISA_EACH, name##x2, uint32_t, uint32_t,              \

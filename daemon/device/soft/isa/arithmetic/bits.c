@@ -174,8 +174,8 @@ ISA_OP3(ISA_LANES, prmt_b32, uint32_t, uint32_t, uint32_t, uint32_t, permute(x, 
 ISA_OP3(ISA_LANES, prmt_mode, uint32_t, uint32_t, uint32_t, uint32_t,
         permute(x, y, bits_selectors[i->sub - PTX_SUB_F4E][z & 3]))
 
-/* fns: the position of the nth set bit of x, counted from y up (n > 0) or down; all ones if there
- * is none. */
+/* fns: the position of the nth set bit of x, counted from y up (n > 0) or down (n < 0); all ones if
+ * there is none. With n = 0: y itself, if that bit is set. */
 static inline uint32_t find_nth_set(uint32_t x, uint32_t y, int32_t n) {
     const int step = n < 0 ? -1 : 1;
     int64_t count = n < 0 ? -(int64_t)n : n;

@@ -5,7 +5,7 @@
  *
  * Every handler has two loops: one for the full mask, which the compiler vectorises, and one that
  * preserves the lanes outside the mask. Both must give the same bits in every build; therefore NaN
- * results are made canonical (ISA_NAN_*).
+ * results are made canonical (REAL_NAN32, REAL_NAN64, HALF_NAN).
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_ISA_H
 #define DAEMON_DEVICE_SOFT_ISA_ARITHMETIC_ISA_H
@@ -96,7 +96,7 @@ static inline bool isa_waits(const struct code_inst *i) {
 }
 
 /* Declares the select function of a family, which returns the handler for an instruction or NULL.
- * Each file defines one. */
+ * Each family has a file. */
 #define ISA_FAMILY(name) code_handler *ISA_FN(name)(const struct code_inst *i)
 ISA_FAMILY(approx_select);
 ISA_FAMILY(bits_select);

@@ -2,8 +2,8 @@
  *
  * cvt.rs (stochastic rounding): f32 to two halves or to four values of 8 bits or fewer. The
  * magnitude is rounded up if the part cut off plus a fraction of random bits makes one last place.
- * The functions that take the values apart say which value gets which random bits. A value between
- * the format's smallest ones is cut off at the same place as they are.
+ * The functions that take the values apart say which value gets which random bits. A subnormal
+ * result is cut off at the place of the format's least value.
  */
 #include "daemon/device/soft/code/func.h"
 #include "daemon/device/soft/isa/arithmetic/half.h"

@@ -12,17 +12,17 @@
 
 /* Returns the ALU handler for an instruction whose slots are filled, or NULL if it is no ALU
  * operation or has an unsupported form. The handlers are compiled three times (x86-64, v3, v4);
- * cpuid chooses, or SALUS_SOFT_ISA=base|v3|v4 in tests. These are the handlers of tier 1 to 3 that
- * only compute. Not among them, since exec/ owns them: ld st atom red bra brx call ret exit bar
- * barrier shfl vote match redux activemask trap membar fence cvta isspacep, mov from special
- * registers and mov of vectors. */
+ * cpuid chooses, or SALUS_SOFT_ISA=base|v3|v4 in tests. They only compute. Not among them are
+ * memory accesses, control flow, barriers, operations of a whole warp (except shfl when the whole
+ * warp arrives at once), cvta, isspacep, mov from special registers and mov of vectors. */
 code_handler *isa_select(const struct code_inst *i);
 /* Returns the handler of a load or store (access.h) whose slots are filled, or NULL if the form is
  * not supported. */
 code_handler *isa_select_access(const struct code_inst *i);
 /* Returns the handler of cp.async (copy.h). */
 code_handler *isa_select_copy(const struct code_inst *i);
-/* Returns the handler of a texture fetch or query (fetch.h), or NULL for a surface. */
+/* Returns the handler of a texture fetch, a query or istypep (fetch.h), or NULL for an access to a
+ * surface. */
 code_handler *isa_select_fetch(const struct ptx_texture *form);
 /* Returns the handler of a matrix product (matrix.h), which all lanes run together. */
 code_handler *isa_select_matrix(const struct code_inst *i);

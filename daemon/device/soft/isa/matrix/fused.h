@@ -20,7 +20,8 @@
 #define FUSED_COLUMNS 8
 #define FUSED_MOST 32 /* products of a sum */
 #define FUSED_PLACES 25
-#define FUSED_PLACES_FP8 13 /* places for wgmma, and for its results too */
+/* Places for fp8 in wgmma, and bits of its results' mantissa. */
+#define FUSED_PLACES_FP8 13
 
 /* Exponents that no number and no sum of two exponents has: for infinities and NaNs, and for
  * zeros. */
@@ -31,8 +32,9 @@ struct fused {
     int32_t places;                    /* places below the largest exponent */
     int32_t least_x, least_y, least_c; /* exponents of subnormals */
     unsigned cut;                      /* bits of a double's mantissa that a result lacks */
-    bool odd; /* round to odd: the last bit is set if bits were cut off, so that a second rounding
-                 is right */
+    /* round to odd: the last bit kept is set if any bit cut off was, so that a second rounding is
+     * right */
+    bool odd;
 };
 
 static inline int32_t fused_exponent(float x, int32_t least) {
@@ -116,7 +118,8 @@ static inline void fused_sums_any(const struct fused *f, float *v, const float *
 typedef float fused_floats __attribute__((vector_size(4 * FUSED_COLUMNS)));
 typedef int32_t fused_ints __attribute__((vector_size(4 * FUSED_COLUMNS)));
 
-/* Takes and returns vectors by address, since without AVX they cannot be results or parameters. */
+/* The functions below take and return vectors by address, since without AVX vectors cannot be
+ * results or parameters. */
 #define FUSED_CHOOSE(of, a, b) (((a) & (of)) | ((b) & ~(of)))
 
 static inline void fused_exponents(fused_ints *out, const float *x, int32_t least) {
@@ -143,7 +146,7 @@ static inline void fused_take(const struct fused *f, struct fused_rows *r, unsig
 }
 
 /* Computes the largest exponent of each column. For a column of zeros the result is one that scales
- * by 1. */
+ * by 1. Returns true if all lie near 0 (FUSED_NEAR), as fused_sums needs them. */
 static inline bool fused_near(const struct fused *f, const float *v, const float *x,
                               const fused_ints *e, unsigned count, fused_ints *out) {
     const fused_ints none = {0};

@@ -58,7 +58,7 @@ static struct shape shape_of(const struct ptx_matrix *m) {
 /* ---- elements of registers, of all lanes ------------------------------------------------------
  */
 
-/* Registers with `packed` values per lane, to be converted to this many lines. */
+/* Registers with `packed` values per lane. Each is converted to `packed` lines. */
 struct registers {
     const uint32_t *at[LINES_MOST];
     uint32_t count, packed;
@@ -325,12 +325,13 @@ static const uint32_t *metadata_of(const struct code_extra *x, const struct warp
 /* ---- sums of reals ----------------------------------------------------------------------------
  */
 
-/* Finds how sm_90 adds these types. For types that it lacks (6 bits and fewer, scales) no hardware
- * result is known, and sums are rounded at each step. */
 static bool is_fp8(uint8_t element) {
     return element == PTX_ELEMENT_E4M3 || element == PTX_ELEMENT_E5M2;
 }
 
+/* Fills `f` with the way in which sm_90 adds these types. Returns false for types that it lacks (6
+ * bits and fewer, scales) and for integers: no hardware result is known, and sums are rounded at
+ * each step. */
 static bool fused_of(const struct code_inst *i, struct fused *f) {
     const struct ptx_matrix *m = ((const struct code_extra *)i->extra)->matrix;
     const uint8_t a = m->a.element, b = m->b.element, c = m->c.element;
@@ -384,7 +385,7 @@ static struct products products_of(const struct code_inst *i, const struct shape
     };
 }
 
-/* Index in the row of the k-th value in this order. */
+/* Index in the row of the value that the instruction adds as the k-th. */
 static uint32_t value_at(const struct products *p, uint32_t k) {
     const uint32_t in = k % (p->count / 2), upper = k / (p->count / 2);
     return p->pairs ? in / 2 * 4 + upper * 2 + in % 2 : k;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Resolves the addresses that the lanes of a warp access; compiled by each build. The addresses of
- * all lanes are checked together, and counted as traffic. They must lie in the window that the
- * instruction hit last, the block's shared memory or the lanes' stacks. memory/mem.h handles the
- * remaining cases.
+ * all lanes are checked together, and counted as traffic. This is quick for addresses in the window
+ * that the instruction hit last, in the block's shared memory and in the lanes' stacks.
+ * memory/mem.h handles the remaining cases.
  */
 #ifndef DAEMON_DEVICE_SOFT_ISA_MEMORY_RESOLVE_H
 #define DAEMON_DEVICE_SOFT_ISA_MEMORY_RESOLVE_H
@@ -36,8 +36,8 @@ static inline bool resolve_window_of(const struct warp_ctx *x, const struct code
     return i->space == PTX_LOCAL;
 }
 
-/* Turns offsets into such a window into addresses. Returns false if the instruction uses no such
- * window or one of the offsets is bad. */
+/* Converts offsets in a resolve_window to addresses. Returns false, without a fault, if the
+ * instruction uses no such window or if an offset is outside or misaligned. */
 static inline bool resolve_offsets(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                    uint32_t bytes, uint64_t *at) {
     struct resolve_window m;
@@ -65,8 +65,8 @@ static inline bool resolve_offsets(struct warp_ctx *x, const struct code_inst *i
     return !bad;
 }
 
-/* Computes the addresses of all lanes and checks them against the window that this instruction hit
- * last. */
+/* Computes generic addresses from 64-bit registers. Checks them against the window that this
+ * instruction hit last, then by mem_check, and counts the traffic. Returns false after a fault. */
 static inline bool resolve_generic(struct warp_ctx *x, const struct code_inst *i, uint32_t mask,
                                    uint32_t bytes, bool write, uint64_t *at) {
     const uint64_t *a = SLOT(const uint64_t, &x->w, i->a);

@@ -16,11 +16,11 @@
 #define AXIS_OUTSIDE (-1) /* instead of an element: the border around the texture */
 
 struct axis {
-    uint32_t count;  /* elements */
-    uint8_t mode;    /* enum CUaddress_mode for elements beyond the texture */
-    bool open;       /* no element stands for those beyond: they are numbered on, up to a million */
-    bool normalized; /* coordinates are 0 to 1; else they are elements */
-    bool whole;      /* coordinates are int32_t element numbers; else floats */
+    uint32_t count; /* elements */
+    uint8_t mode;   /* enum CUaddress_mode for elements beyond the texture */
+    bool open; /* elements beyond the texture keep their numbers, at most 2^20 on either side */
+    bool normalized;       /* coordinates are 0 to 1; else they are elements */
+    bool whole;            /* coordinates are int32_t element numbers; else floats */
     const uint32_t *at;    /* coordinates as bits, one per lane */
     const uint32_t *moved; /* int32_t elements added to the coordinate */
 };
