@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * atom and red. Blocks of one grid run on several threads, and host memory is shared with the
- * client's process; so all memory except shared memory needs the processor's atomic instructions.
- * Operations that the processor lacks are built from compare-and-swap. Lanes go one after the
- * other.
+ * client's process; so all memory except shared and local memory needs the processor's atomic
+ * instructions. Operations that the processor lacks are built from compare-and-swap. Lanes go one
+ * after the other, except that an integer sum at one address is added at once.
  */
 #include <string.h>
 
@@ -97,8 +97,8 @@ static uint16_t result16(const struct code_inst *i, uint16_t old, uint16_t b, ui
 /* ---- one lane ----------------------------------------------------------------------------------
  */
 
-/* True if no atomic instruction is needed: shared memory belongs to the one thread that runs the
- * cluster. */
+/* True if no atomic instruction is needed: shared memory and stacks belong to the one thread that
+ * runs the cluster. */
 static bool is_plain(const struct code_inst *i) {
     return i->space == PTX_SHARED || i->space == PTX_CLUSTER || i->space == PTX_LOCAL;
 }

@@ -12,7 +12,7 @@
 /* Combines the value at `addr`, which has been checked, with `value`, as i's sub and type say. */
 void atomic_access_combine(const struct code_inst *i, uint64_t addr, uint64_t value);
 
-/* Returns the handler of an atomic operation, or NULL if the instruction is none. */
+/* Returns the handler of an atomic operation, or NULL if PTX has no such form. */
 code_handler *atomic_access_select(const struct code_inst *i);
 
 #endif

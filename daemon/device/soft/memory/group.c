@@ -21,7 +21,7 @@
 struct area {
     uint32_t start, leading, stride; /* offset in shared memory; bytes */
     uint32_t span; /* bytes of a row of the swizzle's pattern; without swizzle of one piece */
-    uint32_t base; /* row of the pattern with which it begins */
+    uint32_t base; /* row of the swizzle's pattern with which the matrix begins */
 };
 
 static struct area area_of(uint64_t descriptor) {
@@ -69,7 +69,7 @@ static bool load_rows(struct warp_ctx *x, const struct code_inst *i, const struc
     return true;
 }
 
-/* The same for 16-bit elements that are stored by the other dimension. */
+/* Loads half `inner` of eight rows of 16-bit elements that are stored by the other dimension. */
 static bool load_turned(struct warp_ctx *x, const struct code_inst *i, const struct area *a,
                         uint32_t group, uint32_t inner, unsigned char *to) {
     uint16_t from[PIECES][PIECES], rows[PIECES][PIECES];

@@ -9,7 +9,7 @@
 
 #include "daemon/device/soft/code/code.h"
 
-/* All lanes run it together. */
+/* Loads a part of a matrix as its descriptor says. All lanes run this handler together. */
 void group_load(struct warp *w, const struct code_inst *i, uint32_t mask);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "daemon/device/soft/launch/warp.h"
 
-/* Checks one access of a lane at a generic address. Slow. */
+/* True if a lane may access these bytes at a generic address. Slow. */
 bool mem_lane_ok(struct warp_ctx *x, uint32_t lane, uint64_t addr, uint64_t bytes, bool write);
 /* Checks the accesses of all lanes of `mask` after the fast check failed: finds the faulty lane, or
  * updates the cached range. Sets x->global to the lanes that touch global memory. Returns false
@@ -24,11 +24,13 @@ bool mem_check(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, con
 bool mem_resolve(struct warp_ctx *x, const struct code_inst *i, uint32_t mask, uint32_t bytes,
                  bool write, uint64_t *at);
 
-/* True if the client owns the whole range. Uses the same cache. */
+/* True if the client owns the whole range. Looks in the instruction's window first, and updates
+ * it. */
 bool mem_owns(struct warp_ctx *x, const struct code_inst *i, uint64_t addr, uint64_t bytes);
 
 /* Computes, checks and counts the addresses of `count` lines (at most 32) of `bytes` each, `pitch`
- * apart, beginning at lane 0's address, in shared or global memory. Returns false after a fault. */
+ * apart and aligned to `align`, beginning at lane 0's address, in shared memory or at a generic
+ * address. Returns false after a fault. */
 bool mem_lines(struct warp_ctx *x, const struct code_inst *i, uint32_t count, uint64_t bytes,
                uint64_t pitch, uint32_t align, bool write, uint64_t *at);
 

@@ -24,6 +24,7 @@ struct ptx_fixup { /* a reference to a label that was not defined yet */
     int32_t *where; /* entry of a branch table; NULL: operand `operand` of `inst` */
 };
 
+/* Declares a label of the next instruction in the open scope. */
 void ptx_label(struct ptx_parser *p, const struct ptx_token *name);
 /* Resolves references made since `from`. Unresolved ones stay for the enclosing scope, or with
  * `all` are errors. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Links the units of a program that was built with -rdc=true. The joined module owns the units,
- * which stay as they are. It lists their definitions, and references to a mere declaration are
- * changed to the definition.
+ * Links the units of a program that was built with -rdc=true. The joined module owns the units and
+ * lists their definitions. In the units, references to a mere declaration are changed to the
+ * definition, and private symbols may get new names.
  */
 #include "daemon/device/soft/ptx/ptx_link.h"
 

@@ -13,7 +13,7 @@
 /* Joins the units and resolves .extern. Takes ownership of them on success; after a failure they
  * are only fit for ptx_module_free. Functions that no unit defines stay undefined (vprintf).
  * Symbols that are private to a unit stay separate, and are renamed if units share a name. Returns
- * 0 or the errors of ptx_parse. */
+ * 0, -EINVAL without any unit, or the errors of ptx_parse. */
 int ptx_link(struct ptx_module **units, uint32_t count, struct ptx_module **out, char *why,
              size_t why_bytes);
 

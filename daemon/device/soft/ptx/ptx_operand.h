@@ -11,11 +11,15 @@
 
 struct ptx_parser;
 
+/* Parses an operand. `index` is its position in the instruction, for references to labels;
+ * UINT32_MAX: the operand cannot be a label. */
 void ptx_operand(struct ptx_parser *p, struct ptx_operand *out, uint32_t index);
+/* Parses operands up to the character `close`, which is consumed, into out->elems. */
 void ptx_operand_list(struct ptx_parser *p, struct ptx_operand *out, char close);
 /* Results, callee, arguments. */
 #define PTX_CALL_OPERANDS 3
-/* Returns the prototype that is named after them, or NULL. */
+/* Parses these three into `out`, which has PTX_CALL_OPERANDS items. Returns the prototype that is
+ * named last, or NULL. */
 struct ptx_func *ptx_call_operands(struct ptx_parser *p, struct ptx_operand *out);
 
 #endif

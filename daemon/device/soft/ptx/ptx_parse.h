@@ -14,7 +14,8 @@
  * frees; ERR_INVALID_PTX, ERR_UNSUPPORTED_PTX or -ENOMEM with `why` filled ("line 3: expected
  * ';'"). */
 int ptx_parse(const char *text, size_t bytes, struct ptx_module **out, char *why, size_t why_bytes);
-/* As ptx_parse, but ends with ERR_CANCELLED at the next function once *over is true. */
+/* As ptx_parse, but ends with ERR_CANCELLED at the next directive of the module once *over is
+ * true. */
 int ptx_parse_until(const char *text, size_t bytes, const _Atomic bool *over,
                     struct ptx_module **out, char *why, size_t why_bytes);
 /* Frees a module, including one of ptx_link with its units. */

@@ -79,6 +79,8 @@ void ptx_fail_cancelled(struct ptx_parser *p);
 void ptx_fail_at(struct ptx_parser *p, uint32_t line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void ptx_expected(struct ptx_parser *p, const char *what); /* "expected ..., found ..." */
+/* Return zeroed memory of the arena, a copy of a text in the arena, and a zeroed item added to `v`.
+ * Out of memory is a failure of `p`; the results are then NULL, "" and NULL. */
 void *ptx_alloc(struct ptx_parser *p, size_t count, size_t bytes);
 const char *ptx_intern(struct ptx_parser *p, const char *text, size_t len);
 void *ptx_push(struct ptx_parser *p, struct ptx_vec *v, size_t bytes);

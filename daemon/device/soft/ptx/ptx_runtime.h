@@ -11,7 +11,7 @@
 
 #include "daemon/device/soft/instructions/ptx_ir.h"
 
-/* True if the unit calls one of its functions without defining it. */
+/* True if the unit declares a function of ptx_runtime_text without defining it. */
 bool ptx_runtime_wanted(const struct ptx_module *unit);
 
 extern const char ptx_runtime_text[];
