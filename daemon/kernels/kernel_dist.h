@@ -32,7 +32,7 @@ void kernel_dist_merge(struct kernel_dist *d, const struct kernel_dist *other);
 /* Mean duration in ns; 0 if empty. */
 uint64_t kernel_dist_mean(const struct kernel_dist *d);
 /* The duration that `milli` in a thousand samples do not exceed, interpolated linearly within a
- * bin. */
+ * bin, in ns; 0 if empty. */
 uint64_t kernel_dist_quantile(const struct kernel_dist *d, uint32_t milli);
 
 /* The least duration that counts in a bin. For KERNEL_DIST_BINS: the end of the last bin. */

@@ -50,7 +50,7 @@ static bool take_identifier(const char **p, struct text *t) {
     return true;
 }
 
-/* Parses <mangled> ::= _Z [L] <identifier> | _Z [L] N [St] <identifier>+ ... Returns false for any
+/* Parses <mangled> ::= _Z [L] <identifier> | _Z N [L] [St] <identifier>+ ... Returns false for any
  * other text. */
 static bool from_mangled(const char *p, struct text *t) {
     bool nested;

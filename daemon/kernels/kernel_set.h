@@ -13,10 +13,10 @@
 #include "common/slotmap.h"
 #include "daemon/kernels/kernel_profile.h"
 
-#define KERNEL_SET_MAX 16384u
-#define KERNEL_SET_USER_MAX (KERNEL_SET_MAX / 2)
-#define KERNEL_SET_HINTS_MAX 4096u
-#define KERNEL_SET_ANYBODY UINT32_MAX
+#define KERNEL_SET_MAX 16384u                    /* profiles of a set */
+#define KERNEL_SET_USER_MAX (KERNEL_SET_MAX / 2) /* profiles of one user */
+#define KERNEL_SET_HINTS_MAX 4096u               /* hints of a set */
+#define KERNEL_SET_ANYBODY UINT32_MAX            /* instead of a uid: all users */
 
 /* The device that was measured. Name "?" with 0 SMs: no particular device, as in tables of other
  * tools. */

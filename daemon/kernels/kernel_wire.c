@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layout of the worker's memfd: a head, the hints, the profiles.
+ * Layout of the memfd that the broker sends to the worker: a head, the hints, the profiles.
  */
 #include "daemon/kernels/kernel_wire.h"
 

@@ -12,8 +12,9 @@
 #define DEFAULT_OUTPUT "elf.o" /* ptxas's default */
 
 enum kind {
-    FLAG,   /* concerns machine code, which is not made here: ignored */
-    VALUE,  /* the same, with a value */
+    /* without a value; has no effect unless `own` names one, since it concerns machine code */
+    FLAG,
+    VALUE,  /* as FLAG, with a value */
     REFUSED /* would produce something other than one image */
 };
 
@@ -66,7 +67,8 @@ static bool is(const char *arg, size_t bytes, const char *name) {
     return strlen(name) == bytes && memcmp(arg, name, bytes) == 0;
 }
 
-/* Finds -O3, or else the option by its name up to '='. */
+/* Finds an option by its name up to '=', or else -O with a digit. *value: the text after '=', the
+ * digit, or NULL. */
 static const struct option *find(const char *arg, const char **value) {
     size_t n = strcspn(arg, "=");
 
@@ -90,7 +92,7 @@ static void keep(struct options *o, enum own own, const char *value) {
     }
 }
 
-/* Takes an option. Returns how many arguments it took. */
+/* Takes an option. Returns how many arguments it took, 1 or 2, or -EINVAL. */
 static int take(struct options *o, char **argv, char *why, size_t why_bytes) {
     const char *value;
     const struct option *option = find(argv[0] + strspn(argv[0], "-"), &value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches of graphs by kernels, lane by lane. The owner of the space decides what may be launched
- * and when. This file only reads the stream, which is no real stream but selects the kind of
- * launch.
+ * Launches of graphs by kernels, lane by lane. The worker decides what may be launched and when
+ * (launch_config.launch_graph). This file only reads the stream, which is no real stream but
+ * selects the kind of launch.
  */
 #include "daemon/device/soft/runtime/graph_call.h"
 

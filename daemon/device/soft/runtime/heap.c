@@ -19,8 +19,8 @@
 #define HEAP_LEAST 16
 #define HEAP_PIECES_MAX (1u << 30)
 #define HEAP_NONE UINT32_MAX
-/* Classes up to twice the size. Pieces of these serve before free pieces are gathered, and larger
- * ones only after that. */
+/* Number of classes from one size to twice the size. Pieces of less than twice the size serve
+ * before free pieces are gathered, and larger ones only after that. */
 #define HEAP_NEAR 4u
 #define HEAP_PARTS 64u  /* pieces are gathered once 1/HEAP_PARTS of the heap was freed */
 #define HEAP_FEW 65536u /* gathering up to this many pieces takes no noticeable time */

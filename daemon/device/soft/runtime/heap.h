@@ -26,7 +26,8 @@ int heap_free(struct heap *h, uint64_t addr);
 
 /* True if memory was allocated at any time. */
 bool heap_touched(struct heap *h);
-/* Allocates from [lo, hi) from now on. The unused rest of the old memory is not used any more. */
+/* Allocates from [lo, hi) from now on. The rest of the old memory that was never allocated is not
+ * used any more; freed pieces of it are. */
 void heap_extend(struct heap *h, uint64_t lo, uint64_t hi);
 /* True if no memory is allocated now. */
 bool heap_unused(struct heap *h);

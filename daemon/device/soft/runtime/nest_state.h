@@ -79,7 +79,8 @@ struct nest {
 struct nested *nest_state_member(struct nest *n, enum nested_kind kind);
 /* As nest_state_member, launched by `self`. */
 struct nested *nest_state_child(struct nested *self, enum nested_kind kind);
-/* Makes a member ready when all its predecessors have completed. */
+/* Called when all predecessors of a member have completed. Adds the member to `ready`, or a mark to
+ * `marks`. */
 void nest_state_ready(struct nested *m);
 
 #endif

@@ -25,6 +25,9 @@ enum {
  * RUNTIME_NO_MEMORY. */
 enum runtime_error nest_stream_order(struct nested *self, uint32_t slot, uint64_t stream,
                                      struct nested *m);
+/* nest_moment_come: the moment is reached, and members that waited only for it become ready.
+ * nest_moment_unref releases a reference. nest_names_finish releases all streams and events of a
+ * member. The first two accept NULL. */
 void nest_moment_come(struct moment *at);
 void nest_moment_unref(struct moment *at);
 void nest_names_finish(struct nested *m);

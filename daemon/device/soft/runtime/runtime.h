@@ -74,7 +74,7 @@ int runtime_init(struct runtime *r, uint64_t lo, uint64_t hi);
 void runtime_finish(struct runtime *r);
 void runtime_set_limits(struct runtime *r, const struct runtime_limits *limits);
 struct runtime_limits runtime_get_limits(struct runtime *r);
-/* Adds memory for parameters, which is used before the rest of the old memory. */
+/* Takes memory for parameters from [lo, hi) from now on (heap_extend). */
 void runtime_extend(struct runtime *r, uint64_t lo, uint64_t hi);
 
 /* Allocates memory for a grid's parameters, aligned to 64. Returns RUNTIME_SUCCESS,

@@ -16,8 +16,8 @@ uint32_t cube_face(const float direction[3], float at[2]);
 /* Derivative of the position on the face, for a derivative of the direction. */
 void cube_derivative(const float direction[3], const float moves[3], float out[2]);
 
-/* Finds the element across the edge of a face of `n` x `n`, for an element less than a face outside
- * of it. */
+/* Finds the element of the neighbouring face for a position that is less than `n` elements beyond
+ * the edge of a face of `n` x `n` elements. */
 void cube_across(uint32_t n, uint32_t *face, int64_t *x, int64_t *y);
 
 #endif

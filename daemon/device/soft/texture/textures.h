@@ -41,7 +41,7 @@ static inline bool texture_is_number(const struct texture *t) {
 
 struct textures *textures_create(void);
 void textures_destroy(struct textures *s);
-/* As texture_add of device.h. */
+/* As texture_add in device_textures.h. Returns 0, -EEXIST or -ENOMEM. */
 int textures_add(struct textures *s, const struct dev_texture *d);
 void textures_remove(struct textures *s, uint64_t handle);
 /* Returns NULL if there is none; `s` may be NULL. */
