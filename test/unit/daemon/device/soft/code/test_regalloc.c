@@ -100,7 +100,7 @@ Test(regalloc, predicates_and_16_bits_are_not_one_layout) {
     check_kernel(pred_text, lane_want);
 }
 
-/* The same with 64 bits, and a discarded result that gets 32 bits of each lane. */
+/* As pred_text, with live 64-bit values and a discarded result that gets 32 bits of each lane. */
 static const char sink_text[] =
     HEAD ".reg .pred %p, %q; .reg .b32 %r, %n, %x, %me; .reg .b64 %a;\n"
          "mov.u32 %n, 0; mov.u32 %me, %lanemask_eq;\n"

@@ -261,7 +261,7 @@ Test(chunk, copy_save_and_load_move_every_byte) {
     free(saved);
 }
 
-/* When the kernel's limit on mappings (vm.max_map_count) is reached, that counts as out of
+/* When Linux's limit on mappings (vm.max_map_count) is reached, that counts as out of
  * memory, and nothing is left behind. */
 Test(chunk, too_many_mappings_leave_nothing_behind, .timeout = 60) {
     long most = 65530;
@@ -291,7 +291,7 @@ Test(chunk, too_many_mappings_leave_nothing_behind, .timeout = 60) {
     dev_soft.space_destroy(s);
 }
 
-/* The range set decides, even where the kernel cannot split a mapping any more. */
+/* Accesses are checked against the range set, even where Linux cannot split a mapping any more. */
 Test(chunk, unmapping_works_when_mappings_have_run_out, .timeout = 60) {
     struct dev_chunk *c[8];
     make(c, 8);

@@ -627,8 +627,8 @@ Test(soft, a_queue_has_no_more_than_its_share) {
     close_device();
 }
 
-/* A hundredth of a thread: the kernel is suspended between its slices, and resumes without a
- * call. */
+/* A sixteenth of the only thread: the kernel is suspended between its slices, and resumes without
+ * a call. */
 Test(soft, a_queue_has_its_share) {
     struct dev_op op;
     open_device(1, 0);
@@ -725,7 +725,7 @@ Test(soft, an_operation_starts_when_the_device_begins_with_it) {
     launch(queue, "watch", 1, host, 0, &watch);
     while (!p[1])
         usleep(100);
-    launch(queue, "ticks", 1, host, 0, &ticks); /* after `ticks` on its queue */
+    launch(queue, "ticks", 1, host, 0, &ticks); /* queued behind `watch` */
     launch(second, "add", 1, host + 4096, 1, &after);
     p[2] = 1;
     cr_assert_eq(wait_one(), &watch);
