@@ -76,8 +76,9 @@ static int copy_written(void *page, int fd, uint64_t at, uint64_t end) {
     return err == -ENXIO ? 0 : err;
 }
 
-/* Copies an earlier worker's page, except for the fields about the worker itself. Most of the page
- * was never written: holes are not copied and take no memory. */
+/* Copies an earlier worker's page, except for the fields about the worker itself. -ENOTRECOVERABLE:
+ * the page shows a fault. Most of the page was never written: holes are not copied and take no
+ * memory. */
 static int copy_page(struct wire_completion *page, int fd) {
     int err = fdutil_check_sealed(fd, sizeof(*page));
     if (!err) err = copy_written(page, fd, 0, offsetof(struct wire_completion, description));
@@ -184,7 +185,7 @@ static bool want_savepoints(struct client *c, const struct wire_job *job) {
     return c->recovery_state.savepoint.header;
 }
 
-/* The state in which it had nothing is the first savepoint and needs no copy. */
+/* The first savepoint is the state in which the client has no memory. It needs no copy. */
 static void begin_savepoints(struct client *c, const struct wire_job *job) {
     struct savepoint *k = &c->recovery_state.savepoint;
     if (want_savepoints(c, job)) savepoint_commit(k, c->com.page, savepoint_begin(k), 0);

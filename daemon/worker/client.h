@@ -7,9 +7,9 @@
  * A client is dead once it has a fault. Its records are still read, but nothing runs, nothing is
  * published as complete, and every answer is the fault. An expelled client broke the protocol: the
  * worker reads nothing more from it. A client is leaving, and dead, from the moment at which the
- * broker says so. It is freed once no operation of it is on the device and no background task runs
- * for it. The memory of a dead client is released earlier: its context is lost, and others wait for
- * the memory.
+ * broker says so. It is freed once the device has no operation of it, no background task runs for
+ * it, and no move of its memory is left. The memory of a dead client is released earlier: its
+ * context is lost, and others wait for the memory.
  */
 #ifndef DAEMON_WORKER_CLIENT_H
 #define DAEMON_WORKER_CLIENT_H
@@ -57,20 +57,20 @@ struct client {
     uint32_t job_id, uid;
     uint64_t inflight;      /* operations on the device */
     const struct op *shown; /* the operation in flight that the status page shows: status_page.h */
-    uint64_t quota;         /* operations it may have accepted: its part of its user's limit */
+    uint64_t quota;         /* most operations not complete: its part of its user's limit */
     /* CLIENT_*: while any is set, or boundary_holds, the client's ring is not read. */
     uint8_t throttled;
     bool null;      /* kernels take time and compute nothing */
     bool wanted;    /* swapped out, and the scheduler knows that it has work */
     bool displaced; /* some of its memory is not on the device, or its lane is not clear */
-    bool fixed;     /* it has or had arrays, which cannot leave the device */
+    bool fixed;     /* the client has or had arrays, which cannot leave the device */
     bool stranded;  /* the lane holds data of an earlier iteration: residency.h */
     bool abandoned; /* no further operation of it will be submitted */
     bool expelled, leaving;
     bool deferring; /* the deferred list is being run */
-    bool held;      /* it is not admitted before WIRE_BEGIN */
+    bool held;      /* not admitted before WIRE_BEGIN arrives */
 
-    /* State of the records that it has sent. */
+    /* State of the records that the client has sent. */
     struct stream_set streams;
     struct boundary boundary;
     struct profiling profiling;
@@ -85,11 +85,11 @@ struct client {
     struct launching launching;
     struct watch watch;
 
-    /* State that outlives this worker, and the state that an earlier one left. */
+    /* State that outlives this worker, and the state that an earlier worker left. */
     struct recovery_state recovery_state;
     struct replay replay;
 
-    /* Memory that it may use, and the place of that memory. */
+    /* Memory that the client may use, and the place of that memory. */
     struct lifetime lifetime;
     struct wire_limits limits; /* limits of all clients of its user together */
     struct memory *memory;     /* NULL once it is released */
@@ -104,9 +104,9 @@ struct client {
     struct list clearing;             /* worker.work.clearing */
     struct list parts;                /* worker.work.parts */
     struct list keeping;              /* worker.boundaries.keeping */
-    struct op *parked, **parked_last; /* these run once its memory is present and its lane clear */
+    struct op *parked, **parked_last; /* operations that run once memory and lane are ready */
 
-    /* Pages and descriptors that it shares with the worker. */
+    /* Pages and descriptors that the client shares with the worker. */
     struct list link, fault_link;
     struct wire_windows windows;
     struct wire_submission *sub; /* written by the client: every value from it is checked */
@@ -120,12 +120,13 @@ struct client {
 };
 
 #define CLIENT_FDS 3   /* submission, host, doorbell */
-#define CLIENT_AGAIN 5 /* these, and an earlier worker's completion page and recovery state */
+#define CLIENT_AGAIN 5 /* CLIENT_FDS, and an earlier worker's page and recovery state */
 
 /* Maps the `nfds` descriptors that the broker sent and opens a space. `nfds` is CLIENT_FDS, or
  * CLIENT_AGAIN for a client of an earlier worker. The descriptors are taken over in any case. On
- * success the caller sends and closes *completion_fd. Returns -EEXIST when the windows collide with
- * mappings of this process. For a client of an earlier worker, `why` may give the reason. */
+ * success the caller sends and closes *completion_fd. Returns 0 or -errno; -EEXIST: the windows
+ * collide with mappings of this process. For a client of an earlier worker, `why` may give the
+ * reason. */
 int client_create(struct worker *w, const struct wire_worker_msg *msg, int *fds, int nfds,
                   int *completion_fd, struct client **out, char *why, size_t why_bytes);
 /* The client leaves, because the broker says so or the worker ends. */

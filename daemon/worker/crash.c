@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A handler on a stack of its own. It allocates nothing, takes no lock but the loader's, and runs
- * for a second at most; then the signal's default action follows.
+ * A handler on a stack of its own. It allocates nothing and takes no lock but the loader's. Writing
+ * the stack takes a second at most; then the signal's default action follows.
  */
 #include "daemon/worker/crash.h"
 
@@ -41,7 +41,7 @@ static void write_stack(void) {
     backtrace_symbols_fd(frames, backtrace(frames, CRASH_FRAMES), STDERR_FILENO);
 }
 
-/* SA_RESETHAND: a second signal ends the process at once. */
+/* SA_RESETHAND: the same signal, when it comes again, ends the process at once. */
 static void handle_signal(int signal_number) {
     if (crash_kept) write_record(signal_number);
     write_stack();

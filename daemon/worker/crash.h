@@ -9,7 +9,8 @@
 
 struct recorder;
 
-/* Installs the handlers. `path` NULL or "": no file is written. The caller keeps the recorder and
+/* crash_watch installs the handlers; it does nothing if `path` is NULL, "" or too long.
+ * crash_recorder sets the recorder whose events are written. The caller keeps the recorder, and
  * passes NULL before freeing it. The state is per process: only one worker of a process can use it.
  */
 void crash_watch(const char *path);

@@ -14,7 +14,7 @@ struct load {
     uint64_t mixed_ns; /* the latest time at which there were several such clients */
 };
 
-/* `own` counts the operations of the client in question. */
+/* `own`: operations of the client on the device, of which one more begins or one ends. */
 static inline void load_begin(struct load *l, uint64_t *own, uint64_t now_ns) {
     l->clients += (*own)++ == 0;
     if (l->clients > 1) l->mixed_ns = now_ns;

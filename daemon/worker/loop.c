@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop. In the steady state it makes no system call: it reads the socket once a millisecond,
- * and doorbells only when it sleeps.
+ * The loop. In the steady state its only system call is epoll_wait, once a millisecond. Clients
+ * ring their doorbells only while the loop sleeps.
  */
 #include "daemon/worker/loop.h"
 
@@ -37,12 +37,12 @@
 #define BEAT_NS 1000000000ull
 #define SPIN_LONG_NS 1000000ull /* every client and thread has a core of its own */
 /* This is longer than a piece of a staged copy takes. With 10 us every piece ended in a sleep, and
- * pageable copies fell from at least 0.8 of a memcpy to 0.3. Eight clients on two cores lose
- * nothing by it. */
+ * pageable copies fell from at least 0.8 of a memcpy's speed to 0.3. Eight clients on two cores
+ * lose nothing by it. */
 #define SPIN_SHORT_NS 50000ull
 #define SPIN_PAUSE_NS 2000ull /* spins without yielding the core */
 #define LOOP_EVENTS 64
-#define LOOP_HELD_NS 10000000ull /* longest time between calls of iteration_boundary_relent */
+#define LOOP_HELD_NS 10000000ull /* longest sleep while a record waits for a boundary */
 
 /* Waking a sleeping peer costs more than spinning, but a spinning client must not take the core of
  * one that works. The hint is long only while every client and thread has a core. */

@@ -8,7 +8,7 @@
 
 #include "daemon/worker/worker.h"
 
-/* Runs until the broker has ended. */
+/* Runs until w->link.over: the broker has ended, or the device is lost. */
 void loop_run(struct worker *w);
 /* Runs one round without waiting and returns the amount of work done. For tests and loop_run. */
 unsigned loop_once(struct worker *w);

@@ -144,7 +144,7 @@ static bool take_name(const char *name, char out[POLICY_NAME_BYTES]) {
     return false;
 }
 
-/* `each` is words, one behind each operation. */
+/* `each`: as `words`, with a fence behind each operation. */
 static bool take_completion(const char *arg, struct dev_config *c) {
     static const char *const names[] = {[DEV_COMPLETION_WORDS] = "words",
                                         [DEV_COMPLETION_EVENTS] = "events",

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct pace {
-    uint32_t round; /* in this round */
-    uint32_t most;  /* the most in any earlier round */
+    uint32_t round; /* granules in this round */
+    uint32_t most;  /* most granules in any earlier round */
 };
 
 static inline void pace_add(struct pace *p, uint32_t granules) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counters that other threads read and only the worker's thread writes, so no locked instruction is
- * needed.
+ * Counters that other threads and processes read and only the worker's thread writes, so no locked
+ * instruction is needed.
  */
 #ifndef DAEMON_WORKER_STATS_H
 #define DAEMON_WORKER_STATS_H

@@ -45,7 +45,8 @@ static uint32_t device_threads(const struct worker_config *config, uint32_t core
     return config->device.threads ? config->device.threads : cores;
 }
 
-/* Opens the device with an earlier worker's memory, if that has the right kind and size. */
+/* Opens the device with an earlier worker's memory, if that has the right kind and size, else with
+ * new memory. */
 static int open_device(struct worker *w, const struct worker_config *c, char *why,
                        size_t why_bytes) {
     struct dev_config config = c->device;

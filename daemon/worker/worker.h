@@ -77,7 +77,7 @@ struct recovery {
     uint32_t suspects; /* kernels that may have ended the device */
 };
 
-/* The device handles this many granules in a short time, so other work follows soon. */
+/* Granules that a round of the loop moves: so few that other clients do not wait for long. */
 #define WORKER_GRANULES 8u
 
 /* Moves of clients' memory: residency/memory_move.c. */
@@ -141,7 +141,7 @@ struct kernels;
 /* Knowledge of kernels, and how much of it the broker has: front/kernel_link.c. */
 struct profiles {
     struct kernels *kernels;
-    bool telling;        /* new knowledge goes to the broker */
+    bool telling;        /* changed profiles have yet to be sent to the broker */
     uint32_t generation; /* the number of the latest WIRE_FORGET */
 };
 
@@ -177,9 +177,10 @@ struct worker {
     struct profiles profiles;
     struct broker_link link;
     struct loop_state loop;
-    uint64_t now_ns; /* read once for each sweep */
+    uint64_t now_ns; /* time of the present round of the loop */
 
-    /* The record being read, in private memory only. ring_pop may write 7 bytes past its end. */
+    /* The record being read, in private memory only. ring_pop may write 7 bytes behind the longest
+     * record. */
     unsigned char record[RING_RECORD_MAX + 8] __attribute__((aligned(64)));
 };
 
@@ -190,10 +191,10 @@ struct worker_config {
     bool share_users;              /* users take turns in a lane */
     struct hostfile_bounds closed; /* address windows of other jobs, including those to come */
     bool clear_always;     /* clears a job's data in a lane for jobs of the same user as well */
-    int kept_fd;           /* a list of descriptors of the memory's parts, kept.h; 0: none */
+    int kept_fd;           /* list of the memory's descriptors: surviving_memory.h; 0: none */
     uint64_t savepoint_ns; /* interval of savepoints for jobs that ask for them */
     bool keep;             /* gives the broker descriptors of the device's memory */
-    int broker_fd;         /* the worker owns it from now on */
+    int broker_fd;         /* owned by the worker once worker_create succeeds */
 };
 
 /* Closes device.memory_fd, kept_fd and the descriptors that the list names, in any case. On failure

@@ -44,15 +44,15 @@ struct background_tasks {
     struct list done;
     bool stopping, armed;
     _Atomic bool any_done; /* lets the loop look without the lock */
-    int event_fd;  /* becomes readable when a task completes that background_arm waited for, until
-                      all  completed tasks are taken */
-    uint32_t away; /* tasks given and not taken, without the last ones; used by the worker's thread
-                      only */
+    int event_fd;  /* readable from the first completion after background_arm until all completed
+                      tasks are taken */
+    uint32_t away; /* tasks given and not taken, except those with `last`; used by the worker's
+                      thread only */
 };
 
 /* Returns 0, or -errno with nothing started. */
 int background_start(struct background_tasks *all);
-/* No task is in progress. Tasks that wait and do not come back run first. */
+/* Called when no task is in progress that comes back. Waiting tasks with `last` run first. */
 void background_stop(struct background_tasks *all);
 
 void background_give(struct background_tasks *all, struct background_task *e,

@@ -15,7 +15,8 @@ struct worker;
 
 /* All clients of an earlier worker have arrived again: the scheduler may give memory to others. */
 void device_loss_restored(struct worker *w);
-/* Records an operation that ended or that the device refused. Called before its client is told. */
+/* Records an operation that failed, or that the device refused, while the device is lost. Called
+ * before its client is told. */
 void device_loss_note(struct worker *w, const struct op *op);
 /* All operations have ended, and this worker ends too. Tells the broker the culprit and `err`, the
  * error of the device. */

@@ -10,12 +10,13 @@
 struct client;
 struct op;
 
-/* Raises the failure in op->dev.result. Only the first fault counts that the client is told. */
+/* Raises the failure in op->dev.result. Only the first fault that the client is told counts. */
 void fault_raise_op(struct client *c, const struct op *op);
 /* Raises any other error that ends the client's context, with a text for people. */
 void fault_raise(struct client *c, int err, const char *text);
-/* Ends the client's context through no failure of its own, before all its work is done. As
- * fault_raise, but not counted among its faults. Does nothing when the client has a fault. */
+/* Ends the context of a client that did nothing wrong, before all its work is done. Unlike
+ * fault_raise, counts no fault, logs nothing, and leaves it to the caller to abandon the client.
+ * Does nothing when the client has a fault. */
 void fault_void(struct client *c, int err);
 /* The client broke the protocol. Tells the client, the log and the broker; the worker reads nothing
  * more from the client. */

@@ -68,7 +68,7 @@ uint64_t fault_isolation_next_ns(const struct worker *w) {
     return t->waiting || t->held ? t->since_ns + FAULT_ISOLATION_NS : UINT64_MAX;
 }
 
-/* Ends the trial of all kernels of the operation's client. */
+/* Ends the trial of all kernels of the operation's client: from now on they run beside others. */
 static void give_up(const struct op *op) {
     struct client *c = client_of(op->stream);
     c->replay.suspects = 0;

@@ -6,7 +6,8 @@
  * culprit. Copies and fills continue as usual.
  *
  * An operation comes here once the scheduler lets it run, and counts there as running. No operation
- * waits longer than FAULT_ISOLATION_NS, because two kernels may wait for each other.
+ * waits longer than FAULT_ISOLATION_NS for the same kernel, because two kernels may wait for each
+ * other.
  *
  * Owner: the worker. Thread: the worker's.
  */

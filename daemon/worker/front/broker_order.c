@@ -184,7 +184,7 @@ static void take_attach(struct worker *w, const struct wire_worker_msg *msg, int
               "job=%u name=\"%.63s\" pid=%d event=attached result=%s", msg->job_id, msg->name,
               msg->pid, reply.result ? err_name(reply.result) : "ok");
     if (!reply.result) return;
-    /* it begins with the next worker, of which the broker hears at once */
+    /* the job is attached to the next worker: the broker hears at once that this one ends */
     if (worker_lost(w)) return;
     if (why[0])
         snprintf(reply.text, sizeof(reply.text), "%s", why);

@@ -9,11 +9,13 @@
 
 struct worker;
 
-/* Handles messages that have arrived; sets w->link.over at end of file. At a safe point only. */
+/* Handles messages that have arrived; sets w->link.over when the socket ends or fails, or a message
+ * is invalid. At a safe point only. */
 void broker_order_read(struct worker *w);
 /* True when broker_order_reap would find clients. */
 bool broker_order_pending(const struct worker *w);
-/* Frees the leaving clients that have no work left on the device, and tells the broker. */
+/* Frees the leaving clients that have no operation on the device, no background task and no move
+ * left, and tells the broker. */
 void broker_order_reap(struct worker *w);
 
 #endif

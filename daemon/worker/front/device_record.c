@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * They take effect at once, and each is answered.
+ * Carries out such records, and answers each. All take effect at once, except a limit that needs
+ * memory.
  */
 #include "daemon/worker/front/device_record.h"
 

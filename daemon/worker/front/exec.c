@@ -37,7 +37,7 @@ struct exec {
     struct graph *graph;     /* the graph that has the record; NULL: it came in the ring */
     const struct body *body; /* the body that the graph is; NULL: the client launched it */
     bool again;              /* an earlier worker had given the operation to the device */
-    const void *data;        /* for a repeated copy: the bytes that its source had */
+    const void *data;        /* a repeated copy's source bytes, as of its first run */
     char *why;
     size_t why_bytes;
 };
@@ -56,7 +56,7 @@ static int drop_op(struct exec *x, struct op *op) {
     return refuse(x, "out of memory for an operation");
 }
 
-/* Every stream-ordered record but a launch ends here. */
+/* Pushes an operation that begins no iteration. */
 static int push_op(struct exec *x, struct op *op) {
     int err =
         x->body ? progress_push_inner(x->c, x->stream, op) : progress_push(x->c, x->stream, op);
@@ -177,7 +177,8 @@ static int run_launch(struct exec *x, const void *rec) {
     return push_launch(x, op, f->shape.fingerprint);
 }
 
-/* Marks an operation to fail in stream order, as the hardware would. */
+/* Lets an operation fail in stream order, as the hardware would, if the range is not the client's
+ * memory. */
 static void note_outside(struct op *op, const struct client *c, uint64_t addr, uint64_t bytes) {
     if (client_owns(c, addr, bytes) || op->dev.result) return;
     op->dev.result = ERR_ILLEGAL_ADDRESS;
@@ -230,7 +231,8 @@ static int run_memset(struct exec *x, const void *rec) {
     return push_transfer(x, op, false, w->dst, bytes);
 }
 
-/* Releases a point that no stream will reach, so that its waiters continue. */
+/* Pushes the record of a signal: its waiters wait for the new point. On failure the point is
+ * released, so that its waiters continue. */
 static int push_point(struct exec *x, struct op *op, uint32_t id) {
     struct signal *signal = signal_find(&x->c->signals, id);
     struct point *point = signal ? signal_put(signal) : NULL;
@@ -315,7 +317,7 @@ static int run_settle(struct exec *x, const void *rec) {
     return push_op(x, op);
 }
 
-/* A value is a fill of one element for the code that runs it. */
+/* Writes the value by a fill of one element. */
 static int run_value_write(struct exec *x, const void *rec) {
     const struct wire_value *v = rec;
     struct op *op = new_op(x, WIRE_MEMSET, 0);

@@ -18,9 +18,9 @@ struct graph;
  * client alone. `graph`: the graph that has the record; NULL: it came in the ring. */
 int exec_record(struct client *c, const void *rec, struct graph *graph, char *why,
                 size_t why_bytes);
-/* Likewise for a record read into inner streams; its stream is a lane of the body. What it says
- * about the client's tables may have become wrong since the graph's launch, which is then a fault
- * of the client. */
+/* Likewise for a record read into inner streams; its stream is a lane of the body. Objects that the
+ * record names may have changed since the graph's launch. That is a fault of the client, not a
+ * broken protocol. */
 int exec_inner(struct client *c, const struct body *body, const void *rec, struct graph *graph,
                char *why, size_t why_bytes);
 

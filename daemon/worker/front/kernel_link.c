@@ -16,7 +16,7 @@
 #include "daemon/kernels/kernel_wire.h"
 #include "daemon/worker/kernel/kernels.h"
 
-#define BATCHES 4 /* for each call: 64 profiles, 40 KiB */
+#define BATCHES 4 /* batches that a call sends at most: 64 profiles, 40 KiB */
 
 /* ---- to the broker --------------------------------------------------------------------------- */
 

@@ -18,7 +18,8 @@ static inline void kernel_link_begin(struct worker *w) {
 void kernel_link_tell(struct worker *w);
 /* WIRE_KERNELS: takes the broker's knowledge. The descriptor stays the caller's. */
 void kernel_link_take(struct worker *w, int fd);
-/* WIRE_FORGET. */
+/* WIRE_FORGET: forgets the profiles of user msg->uid (KERNEL_SET_ANYBODY: of all users) with the
+ * name msg->text ("": all names). */
 void kernel_link_forget(struct worker *w, const struct wire_worker_msg *msg);
 
 #endif

@@ -14,7 +14,7 @@
 #include "daemon/worker/replay/log_replay.h"
 #include "daemon/worker/requests/deferred_request.h"
 
-/* The range must be whole pages of one of the two windows. */
+/* The range must be whole pages of the persistent or the ephemeral half of the device window. */
 static int check_pages(const struct client *c, uint64_t addr, uint64_t bytes, char *why,
                        size_t why_bytes) {
     const struct wire_windows *win = &c->windows;
@@ -74,8 +74,9 @@ int memory_record_file(struct client *c, const void *rec, char *why, size_t why_
 
 /* ---- use of blocks --------------------------------------------------------------------------- */
 
-/* The log has a graph's block records behind its launch. The graph that was being read may lack
- * some in the log, so it repeats others: errors of repeated records are ignored. */
+/* The log has a graph's block records behind its launch. Some may be missing for the graph that was
+ * being read when the worker ended. That graph is read again and repeats the others, so errors of
+ * repeated records are ignored. */
 static int block_again(struct client *c, bool in_graph, const struct wire_mem *m) {
     struct lifetime *l = &c->lifetime;
     char why[256];

@@ -37,10 +37,10 @@ struct loading {
     struct background_task background_task;
     struct client *client;
     const struct dev_ops *ops;
-    void (*finish)(struct client *c, struct loading *l); /* called in the loop, and frees this */
+    void (*finish)(struct client *c, struct loading *l); /* called in the loop; frees the loading */
     /* MODULE_LOAD: image in the client's memory; NULL: `kept` is filled already */
     const void *image;
-    void *kept;                  /* space for it in the client's log; NULL: it is not logged */
+    void *kept;                  /* space for the image in the client's log; NULL: not logged */
     struct module *module, made; /* FUNC_GET: the function's module; MODULE_LOAD: the new module */
     struct dev_func *func;
     struct dev_func_info info;
@@ -161,7 +161,7 @@ static void free_read(struct background_task *e) {
     free(l);
 }
 
-/* On failure the next worker loads the module anew, as if this one had not begun. */
+/* On failure the log keeps no place for the module, so that the next worker loads it anew. */
 static int keep_variables(struct client *c, const struct module *m) {
     bool again = c->replay.active && c->replay.placed;
     return log_replay_variables(c, m) ? 0 : savepoint_writer_module(c, m, again);

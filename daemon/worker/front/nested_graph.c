@@ -77,7 +77,7 @@ static int renew_launch(const struct client *c, const struct graph_choice *node,
     return record_check(l, bytes, why, why_bytes);
 }
 
-/* Updates the launch record from its node, as the node is now. */
+/* Updates a launch record from its node, if kernels may have changed the node. */
 static int renew(const struct client *c, struct body *b, void *record, uint32_t bytes, char *why,
                  size_t why_bytes) {
     const struct wire_record *r = record;

@@ -57,8 +57,8 @@ static void write_slo(struct client *c, const struct sched_job_view *v) {
     atom_store_relaxed(&s->sms, v->sms);
 }
 
-/* Writes each job's state. Returns the bytes granted to jobs, without lanes; *waiting: jobs that
- * wait. */
+/* Writes each job's state. Returns the persistent bytes granted to jobs that are not swapped out.
+ * Adds the jobs that wait for admission to *waiting. */
 static uint64_t write_jobs(struct worker *w, uint32_t *waiting) {
     struct sched_job_view view;
     struct list *pos;

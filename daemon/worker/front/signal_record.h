@@ -8,7 +8,7 @@
 struct client;
 struct wire_signal;
 
-/* Carries out SIGNAL_MAKE and the following (checked), and answers. */
+/* Carries out a checked SIGNAL_MAKE, SIGNAL_OPEN, SIGNAL_CLOSE or SIGNAL_ASK, and answers. */
 void signal_record_run(struct client *c, const struct wire_signal *rec);
 
 #endif

@@ -107,13 +107,13 @@ static int out_of_memory(char *why, size_t why_bytes) {
     return ERR_PROTOCOL;
 }
 
-/* Defers the record where textures are the device's own; it is answered then. */
+/* Defers the record where textures are the device's own. The deferred request answers it. */
 static int add_later(struct client *c, const struct wire_texture *w, char *why, size_t why_bytes) {
     const struct device_array_texture ask = {.rec = w->rec, .texture = texture_record_describe(w)};
     return deferred_request_texture(c, &ask) ? out_of_memory(why, why_bytes) : 0;
 }
 
-/* True for addresses in the window, where the client's own memory would be. */
+/* True when the range lies in the persistent half of the client's device window. */
 static bool in_alloc(const struct client *c, uint64_t addr, uint64_t bytes) {
     const struct wire_windows *win = &c->windows;
     uint64_t most = WIRE_EPHEMERAL_OFFSET(win->alloc_bytes);
