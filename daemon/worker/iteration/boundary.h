@@ -2,8 +2,8 @@
  *
  * The iteration to which each operation of a client belongs. The detector (iteration.h) finds the
  * records that begin an iteration. While operations of the current iteration are open, new
- * operations belong to the next one. The ring is read no further than to that one's end: the record
- * that would begin a third iteration waits.
+ * operations belong to the next one. The ring is read no further than to the end of the next one:
+ * the record that would begin a third iteration waits.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -30,8 +30,8 @@ struct boundary {
     uint64_t held_ns, held_completed;
     /* the range that the held operation writes, unless it is a launch */
     uint64_t held_addr, held_bytes;
-    bool waiting; /* may end without a further operation: worker.boundaries.waiting */
-    bool early;   /* could be passed, but nothing of the next iteration has come yet */
+    bool waiting; /* the iteration may end without an operation: worker.boundaries.waiting */
+    bool early;   /* the boundary could be passed, but nothing of the next iteration has come */
 };
 
 int boundary_init(struct boundary *b); /* 0 or -ENOMEM */

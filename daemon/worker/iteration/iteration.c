@@ -133,7 +133,7 @@ static bool lose_points(struct iteration *it, uint32_t points) {
     return false;
 }
 
-/* True if a gap preceded such a launch before; records that one did now. */
+/* True if an earlier gap preceded a launch with this fingerprint. Records the present gap. */
 static bool is_first_again(struct iteration *it, uint16_t fingerprint) {
     uint16_t *first = &it->gap_firsts[fingerprint % GAP_FIRSTS];
     bool again = *first == fingerprint;

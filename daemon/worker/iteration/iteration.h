@@ -65,6 +65,7 @@ enum iteration_source iteration_source(const struct iteration *it);
 /* Confidence in the source, in percent of the most evidence that counts. Marks have 100, a period
  * its trust, gaps their points, NONE has 0. */
 uint32_t iteration_percent(const struct iteration *it);
-uint32_t iteration_period(const struct iteration *it); /* launches in one period; 0: unknown */
+/* Launches in one period, or in the previous iteration while no period is followed; 0: unknown. */
+uint32_t iteration_period(const struct iteration *it);
 
 #endif

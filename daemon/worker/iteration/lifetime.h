@@ -51,8 +51,8 @@ struct lifetime {
 void lifetime_init(struct lifetime *l, uint64_t base, uint64_t bytes, uint64_t seed);
 void lifetime_finish(struct lifetime *l);
 
-/* Return 0, or ERR_PROTOCOL with `why`. use: the block is outside the window, in use, or exceeds
- * the window's size. drop: it was never allocated, or not with these bytes. */
+/* Return 0, or ERR_PROTOCOL with `why`. use: the block is outside the window or in use, or live
+ * blocks exceed the window's size. drop: it was never allocated, or not with these bytes. */
 int lifetime_use(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes);
 int lifetime_drop(struct lifetime *l, uint64_t addr, uint64_t bytes, char *why, size_t why_bytes);
 

@@ -15,10 +15,10 @@
  *
  * So only an iteration that was seen from beginning to end gives a boundary.
  *
- * Trust grows with each expected launch and falls with each other one, up to PATTERN_TRUST
- * iterations. At zero the pattern is dropped. It is also dropped when live memory falls below the
- * former floor anywhere but at the beginning of an iteration. A repetition within something larger
- * is soon found out that way.
+ * Trust grows with each launch while boundaries count, up to PATTERN_TRUST iterations, and falls
+ * with each other launch. At zero the pattern is dropped. It is also dropped when live memory falls
+ * below the former floor anywhere but at the beginning of an iteration. A repetition within
+ * something larger is soon found out that way.
  *
  * Owner: the iteration. Errors: none.
  */
@@ -33,14 +33,14 @@
 #define PATTERN_SURE 8u
 #define PATTERN_ODD 4u
 #define PATTERN_TRUST 16u       /* iterations */
-#define PATTERN_TRUST_MIN 1024u /* launches, if that is more */
+#define PATTERN_TRUST_MIN 1024u /* launches; limits trust where it is more */
 
 struct pattern {
     uint32_t period; /* 0: no pattern is known */
     uint32_t next;   /* the expected launch */
     uint32_t good;   /* expected launches in a row */
     uint32_t need;   /* expected launches needed until boundaries count again; 0: they count */
-    uint32_t odd;    /* launches since then that fitted nowhere */
+    uint32_t odd;    /* launches that fitted nowhere since boundaries last counted */
     uint64_t trust;
     bool flat;
     uint16_t floor, deep; /* as found by the search */

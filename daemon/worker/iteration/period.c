@@ -5,7 +5,7 @@
 #include "daemon/worker/iteration/period.h"
 
 #define MASK PERIOD_MASK
-#define FLOOR_PART 256 /* at the floor: within this part of the range above it */
+#define FLOOR_PART 256 /* at the floor: above it by at most the range divided by this */
 #define WINDOW_PERIODS 24
 #define WINDOW_MIN 512
 #define REPEATS_MAX 128
@@ -102,7 +102,7 @@ static uint64_t window_begin(const struct period *p, uint64_t launches) {
     return launches > p->count ? p->count : launches;
 }
 
-/* A difference within that range that counts as none. */
+/* The difference of live memory that counts as none, where memory ranges from `least` to `most`. */
 static uint64_t slack_bytes(uint16_t least, uint16_t most) {
     return (low_bytes(most) - low_bytes(least)) / FLOOR_PART;
 }
@@ -164,7 +164,8 @@ static uint64_t phase_of(const struct period *p, uint64_t launch, uint32_t perio
     return p->count - 1 - (p->count - 1 - launch) % period;
 }
 
-/* Chooses the place where iterations begin among the possible ones; `out` has the floor. */
+/* Chooses the place where iterations begin among the possible ones; `out` has the floor. False:
+ * memory has no trough, or a new one in each period. */
 static bool place_begin(const struct period *p, const struct period_slot *s, uint64_t hint,
                         bool sure, struct period_found *out) {
     uint64_t begin = phase_of(p, s->begin, s->period), trough = begin;

@@ -34,7 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PERIOD_HISTORY 8192u /* launches; a power of two. Periods are PERIOD_CONTEXT shorter */
+#define PERIOD_HISTORY 8192u /* launches; a power of two. Longest period: PERIOD_CONTEXT less */
 #define PERIOD_MASK (PERIOD_HISTORY - 1)
 #define PERIOD_CONTEXT 8u
 #define PERIOD_TABLE 4096u
@@ -76,14 +76,14 @@ struct period {
 /* The search's result: the period, and the place where iterations begin. */
 struct period_found {
     uint32_t period;
-    uint64_t begin; /* number of the latest launch that began one; at most a period ago */
+    uint64_t begin; /* number of the launch that began the latest iteration */
     bool flat;
     uint16_t floor; /* the highest period_low() of a trough */
     uint16_t deep;  /* no launch had less live memory */
 };
 
-/* Fingerprint and bytes in their stored form. Both keep order and equality as far as 16 bits can
- * (bytes: to one part in 2048). */
+/* Fingerprint and bytes in their stored form. Equal values stay equal, and bytes keep their order.
+ * 16 bits tell others apart mostly (bytes: to one part in 2048). */
 static inline uint16_t period_fingerprint(uint64_t fingerprint) {
     return (uint16_t)((fingerprint ^ fingerprint >> 32) * 0xff51afd7ed558ccdull >> 48);
 }
@@ -110,7 +110,8 @@ static inline void period_push(struct period *p, uint16_t fingerprint, uint16_t 
 }
 /* Examines the latest launch. True: a period is accepted. Called after each push until then; call
  * period_restart before the first call after a pause. `hint`: number of a launch that probably
- * began an iteration, or UINT64_MAX. `sure`: the hint precedes the beginning of the repetition. */
+ * began an iteration, or UINT64_MAX. `sure`: the hint is preferred to the beginning of the
+ * repetition. */
 bool period_search(struct period *p, uint64_t hint, bool sure, struct period_found *out);
 void period_restart(struct period *p);
 /* Rejects the latest result for now; it may be found again later. */

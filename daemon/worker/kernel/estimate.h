@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Estimates of the SMs and the time that a launch needs, from its shape and the kernel's registers
- * alone. Pure.
+ * and shared memory alone. Pure.
  */
 #ifndef DAEMON_WORKER_KERNEL_ESTIMATE_H
 #define DAEMON_WORKER_KERNEL_ESTIMATE_H

@@ -96,8 +96,8 @@ bool kernels_take_dirty(struct kernels *k, struct kernel_profile *out) {
 
 /* ---- the scheduler's figures ----------------------------------------------------------------- */
 
-/* Derives all of it, and the sample count at which the tail is due again. Before the first sample a
- * hint's duration counts. */
+/* Derives what the scheduler sees, and the sample count at which the tail is due again. Before the
+ * first sample a hint's duration counts. */
 static void derive(const struct kernels *k, struct kernel *e) {
     const struct kernel_profile *p = &e->profile;
     struct sched_kernel *s = &e->sched;
@@ -179,7 +179,8 @@ static void discard(struct kernels *k, struct kernel *e) {
     k->count--;
 }
 
-/* A slot for one more entry: never used, used before, or unused for longest; NULL: all are held. */
+/* A slot for one more entry: of a removed entry, never used, or of the entry unused for longest.
+ * NULL: all are held. */
 static struct kernel *room(struct kernels *k) {
     struct kernel *e;
 

@@ -16,12 +16,13 @@
 #include "daemon/sched/sched.h"
 
 #define KERNELS_MAX KERNEL_SET_MAX
-/* New entries, so that no flood of shapes evicts all others' entries. */
+/* Entries that one job may create: a flood of its shapes evicts only some of the others' entries.
+ */
 #define KERNELS_PER_JOB 4096u
 #define KERNELS_ALIGN 64 /* a cache line */
 
-/* The first cache line has the members that the scheduler reads and that hold and release change.
- */
+/* The first cache line has the members that the scheduler reads, and that kernels_hold and
+ * kernels_drop change. */
 struct kernel {
     struct sched_kernel sched; /* copied with each launch that is offered */
     struct list idle;          /* in the list of entries without references; else alone */
@@ -43,11 +44,12 @@ struct kernels_config {
 
 struct kernels;
 
+/* Creates an empty table. Returns 0 or -ENOMEM. */
 int kernels_create(struct kernels **out, const struct kernels_config *config);
 void kernels_destroy(struct kernels *k);
 
-/* Restores a profile that the broker has checked. False: there is no free entry, or the table has
- * newer knowledge. */
+/* Restores a profile that passed kernel_profile_check. False: there is no free entry, or the table
+ * has newer knowledge. */
 bool kernels_restore(struct kernels *k, const struct kernel_profile *p);
 
 /* Replaces all hints, which are in the order of kernel_profile_hint_order, and applies them to

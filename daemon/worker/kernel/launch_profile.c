@@ -25,8 +25,8 @@ int launch_profile_create(struct kernels **out, const struct dev_info *info, uin
 
 /* ---- finding the entry ----------------------------------------------------------------------- */
 
-/* An entry apart from computed launches, whose measurements are stored. The duration is that of
- * computed launches, a hint's, or else an estimate. */
+/* The entry for a null job's launch, apart from the entry of computed launches, which has their
+ * measurements. The duration is that of computed launches, a hint's, or else an estimate. */
 static struct kernel *find_null(struct profiling *p, struct kernel_profile_key key,
                                 const struct func *f, const struct dev_launch *l, uint32_t sms) {
     uint64_t ns = kernels_mean_ns(p->kernels, &key);

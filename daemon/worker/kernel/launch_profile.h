@@ -42,8 +42,8 @@ static inline const struct sched_kernel *launch_profile_sched(const struct op *o
 /* True when this launch should be timed although timing costs something: a kernel's first launches,
  * and some later ones. */
 bool launch_profile_asks(const struct op *op);
-/* Records a launch that ended on the device, on which several clients had work until `mixed_ns`.
- * `coarse`: its times are rough unless they were requested. */
+/* Records a launch that ended on the device. `mixed_ns`: the latest time at which several clients
+ * had work there. `coarse`: its times are rough unless they were requested. */
 void launch_profile_ended(struct kernels *k, struct op *op, uint64_t mixed_ns, bool coarse);
 /* The operation is about to be freed: drops its kernel. */
 static inline void launch_profile_drop(struct kernels *k, struct op *op) {

@@ -20,7 +20,8 @@
 struct kernel;
 struct kernels;
 
-/* Reading an image takes some 20 ms a MiB, so this limits how long a small one may have to wait. */
+/* Images from this size on are large (object_line). Reading takes some 20 ms a MiB, so a small
+ * image never waits for long. */
 #define OBJECT_LARGE_BYTES (4u << 20)
 
 /* A wire_launch without the record's head: the part in which launches of a function can differ. */
@@ -80,7 +81,8 @@ void object_finish(struct objects *o); /* called when no module is left */
  */
 uint64_t object_fingerprint(uint64_t hash, const void *data, size_t bytes);
 
-/* A sum of products, which a processor computes in parallel, then one round of mixing. */
+/* The fingerprint of a function's launch in this shape: a sum of products, which a processor
+ * computes in parallel, then one round of mixing. */
 static inline uint64_t object_shape_fingerprint(uint64_t func, const uint32_t grid[3],
                                                 const uint32_t block[3]) {
     uint64_t h = func * 0x9e3779b97f4a7c15ull + grid[0] * 0xff51afd7ed558ccdull +

@@ -15,8 +15,8 @@ static uint32_t count_of(const struct savepoint_header *h) {
     return atom_load_relaxed(&h->granule_count);
 }
 
-/* The index of the chunk's last entry: after an earlier one, the worker ended before the module was
- * placed. UINT32_MAX: there is none. */
+/* The index of the chunk's last entry; UINT32_MAX: there is none. A chunk has several entries where
+ * a worker ended before it logged the module's place. */
 static uint32_t find(const struct savepoint_header *h, uint64_t chunk) {
     uint32_t i = count_of(h);
     while (i > 0 && h->granules[i - 1].chunk != chunk)

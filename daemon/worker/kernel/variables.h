@@ -2,8 +2,7 @@
  *
  * Variables of a client's modules, saved and restored with its memory (recovery/savepoint.h):
  * granule by granule, each with a spare of its own, in the order of the modules' numbers. On a
- * device whose variables cannot have been written (dev_variables_ops.granule_save is NULL), there
- * is nothing to do.
+ * device without dev_ops.variables there is nothing to do.
  *
  * Owner: the client. Thread: the worker's.
  */
@@ -30,9 +29,8 @@ int variables_add(struct variables *v, const struct dev_ops *ops, struct dev *de
                   struct savepoint *k, const struct module *m);
 /* True when the savepoint has all variables of the module. */
 bool variables_saved(const struct dev_ops *ops, const struct savepoint *k, const struct module *m);
-/* Saves at most `most` granules, from index *at on, and advances *at, which is the savepoint's
- * granule_count once all are saved. 0,
- * -ENOMEM, or the device's error. */
+/* Saves at most `most` granules, from index *at on, and advances *at; it is
+ * k->header->granule_count once all are saved. 0, -ENOMEM, or the device's error. */
 int variables_save(struct variables *v, const struct dev_ops *ops, struct dev *dev,
                    struct savepoint *k, uint32_t *at, uint32_t most);
 
@@ -40,10 +38,11 @@ int variables_save(struct variables *v, const struct dev_ops *ops, struct dev *d
  * memory_settle. 0, or spare_adopt's error with nothing taken. */
 int variables_adopt(struct variables *v, const struct dev_ops *ops, struct dev *dev,
                     struct savepoint *k);
-/* Restores the saved variables of a module that is placed where it was before. -ENOENT: a part of
- * it was not saved. */
+/* Restores the saved variables of a module that is placed where it was before. 0; -ENOENT: a part
+ * of it was not saved; or the device's error. */
 int variables_load(const struct variables *v, const struct dev_ops *ops, struct dev *dev,
                    const struct savepoint *k, const struct module *m);
+/* Frees the spares. */
 void variables_finish(struct variables *v, const struct dev_ops *ops, struct dev *dev);
 
 #endif

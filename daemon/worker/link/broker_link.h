@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The socket to the broker, and the messages sent through it: the device's description, signs of
- * life, jobs to end. Incoming messages: order.h. End of file means that the broker died; the worker
- * then ends too.
+ * life, jobs to end. Incoming messages: front/broker_order.h. End of file means that the broker
+ * died; the worker then ends too.
  *
  * Owner: the worker. Thread: its own.
  */
@@ -17,7 +17,7 @@
 
 struct broker_link {
     int fd;
-    bool over; /* the broker has ended, or its messages are not understood */
+    bool over; /* the broker ended, the socket failed, or the device is lost: the worker ends */
 };
 
 /* The device as the broker and jobs see it, in addition to its description. */
@@ -45,8 +45,9 @@ void broker_link_expelled(struct broker_link *l, uint32_t job_id, const char *wh
 void broker_link_refused(struct broker_link *l, uint32_t job_id, const char *why);
 
 void broker_link_say(struct broker_link *l, const struct wire_worker_msg *msg);
-/* Sends a message with descriptors, which stay the caller's. Returns an error when no descriptor is
- * free to carry them. */
+/* Sends a message with descriptors, which stay the caller's. Returns -errno when the system has too
+ * few descriptors or too little memory to carry them. Any other failure ends the link, and 0 is
+ * returned. */
 int broker_link_give(struct broker_link *l, const struct wire_worker_msg *msg, const int *fds,
                      int nfds);
 
@@ -57,7 +58,7 @@ int broker_link_keep(void *link, uint64_t id, int fd);
 
 /* True when this result of a send or receive means that the broker has ended. */
 bool broker_link_closed(int result);
-/* Closes the link because a message of this kind could not be sent. Logs an error unless the broker
+/* Sets `over`, because a message of this kind could not be sent. Logs an error unless the broker
  * has ended. */
 void broker_link_lost(struct broker_link *l, uint32_t kind, int err);
 

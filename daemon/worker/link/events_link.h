@@ -18,7 +18,8 @@ struct events_link {
     uint64_t until_ns; /* end of the recording, if one runs */
 };
 
-/* `fd` is -1 when the message had none. The caller keeps it. */
+/* Begins a recording to `fd`, which stays the caller's; -1: only prolongs a recording in progress.
+ * It ends msg->for_ns from now. */
 void events_link_take(struct events_link *l, uint64_t now_ns, const struct wire_worker_msg *msg,
                       int fd);
 /* Ends a recording whose time is over, or that cannot be written. Called once a tick. */
