@@ -37,7 +37,8 @@ int memory_create(struct memory **out, const struct dev_ops *ops, struct dev *de
     return 0;
 }
 
-/* Number of pages from there on, at most `most`, that are alike: in use, and mapped or not. */
+/* Number of pages from `page` on, at most `most`, that are in use and all mapped, or all unmapped.
+ */
 static uint32_t count_alike(const struct memory *m, uint32_t page, uint32_t most) {
     uint32_t n = 0;
     while (n < most && page + n < m->page_count && m->pages[page + n].state != PAGE_NONE &&

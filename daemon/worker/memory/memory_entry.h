@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Reasons why it does not describe all of the client's memory. */
+/* Reasons why the record does not describe all of the client's memory. */
 enum memory_loss {
     MEMORY_WHOLE,
     MEMORY_SEGMENTS, /* the client holds segments */

@@ -22,7 +22,7 @@ static bool is_end(const struct memory *m, struct place at) {
     return at.slot >= m->slot_end;
 }
 
-/* The first page from there on, including it, that is mapped or not, as requested. */
+/* The first page of a slot, from `at` on and including `at`, whose `mapped` has this value. */
 static struct place find_place(const struct memory *m, struct place at, bool mapped) {
     for (;;) {
         while (at.page == MEMORY_NO_PAGE) {

@@ -178,7 +178,7 @@ int memory_lane_show(struct memory *m, struct holding *h, uint32_t at, uint32_t 
     return memory_plan_end(&plan, err);
 }
 
-/* Backs pages through a temporary segment of the lane, which no holding has afterwards. */
+/* Backs pages through a temporary holding of slots; afterwards only the pages have the slots. */
 int memory_lane_back(struct memory *m, uint32_t first, uint32_t count) {
     struct holding own = {.segment = NULL};
     uint32_t before = m->lane ? m->lane->count : 0;

@@ -26,8 +26,8 @@ struct memory_plan {
     struct dev_chunk **scratch;
 };
 
-/* Makes room for `moves`, `made` new chunks and `hosts` granules of host memory. Call
- * memory_plan_end in any case. */
+/* Allocates `moves` moves, `made` new chunks and `hosts` granules of host memory. 0, -ENOMEM or
+ * chunk_create's error; call memory_plan_end in any case. */
 int memory_plan_begin(struct memory_plan *plan, struct memory *m, uint32_t moves, uint32_t made,
                       uint32_t hosts);
 /* Plans to map the page to this chunk (NULL: none). Plans nothing where it is so already. */

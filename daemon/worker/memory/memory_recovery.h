@@ -22,7 +22,7 @@ struct memory;
 
 /* Size for a window of `page_count` granules. */
 size_t memory_recovery_bytes(uint32_t page_count);
-/* The reason, for people, why it cannot be adopted at the moment; NULL: it can. */
+/* The reason, for people, why the state cannot be adopted at the moment; NULL: it can. */
 const char *memory_recovery_lacks(const struct memory_recovery *e);
 
 /* Records the client's pages there from now on, until memory_destroy. `e` is zeroed memory that

@@ -27,7 +27,7 @@ int memory_save(struct memory *m, uint32_t *page, uint32_t most);
 bool memory_save_over(const struct memory *m, uint32_t page);
 /* Size of the copies. */
 uint64_t memory_saved_bytes(const struct memory *m);
-/* Frees the copies, or leaves them for the next worker. */
+/* Frees the copies, and clears their words in the recovery state. */
 void memory_saved_finish(struct memory *m);
 
 /* For memory*.c. memory_saved_lend makes the copies the client's memory as well: 0 or -ENOMEM.

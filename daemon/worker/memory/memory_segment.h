@@ -20,8 +20,9 @@ struct list;
 struct memory;
 struct segment;
 
-/* make: a new segment of whole granules, zero-filled. open: an existing one. Its memory is present
- * after memory_segment_fetch. -EEXIST: the number is in use; -EBUSY: the client is swapped out. */
+/* make: a new segment, zero-filled; -EINVAL: `bytes` is no whole number of granules, or too large.
+ * open: an existing one; -EBUSY: the client is swapped out. Its memory is present after
+ * memory_segment_fetch. -EEXIST: the number is in use. */
 int memory_segment_make(struct memory *m, uint32_t id, uint64_t bytes, uint32_t uid);
 int memory_segment_open(struct memory *m, uint32_t id, struct segment *s);
 /* Moves at most `most` granules of a segment that was made or opened to the device, until
@@ -35,9 +36,10 @@ int memory_segment_make_lane(struct memory *m, uint32_t id, uint64_t bytes);
 /* -ENOENT; -EBUSY while pages map it. */
 int memory_segment_close(struct memory *m, uint32_t id);
 
-/* Maps its bytes from `from` on at `addr`: unused whole granules of the persistent window, or of
- * the ephemeral one for a segment of the lane, else -EEXIST. memory_unback unmaps them. -EINVAL
- * when it is shorter, or in the other window; -ENOENT; -EBUSY: it is not whole. */
+/* Maps the segment's bytes from `from` on at `addr`: unused whole granules of the persistent
+ * window, or of the ephemeral one for a segment of the lane, else -EEXIST. memory_unback unmaps
+ * them. -EINVAL: the segment is shorter, or `addr` lies in the other window; -ENOENT; -EBUSY: the
+ * segment is not whole. */
 int memory_segment_show(struct memory *m, uint32_t id, uint64_t from, uint64_t addr,
                         uint64_t bytes);
 
@@ -48,15 +50,15 @@ uint32_t memory_segment_drop_ahead(struct memory *m, uint32_t id, uint32_t most)
 
 /* The segment with this number; NULL: none, or a segment of the lane. */
 struct segment *memory_segment_find(const struct memory *m, uint32_t id);
-/* Turns these pages of its own into a segment: whole granules, private or shared as a whole before,
- * else -EINVAL. -EBUSY while swapped out. */
+/* Turns pages of the client into a segment: whole granules, all private, else -EINVAL; or returns
+ * the segment that exactly these pages became before. -EBUSY while swapped out. */
 int memory_segment_share(struct memory *m, uint64_t addr, uint64_t bytes, uint32_t uid,
                          struct segment **out);
 
-uint64_t memory_held(const struct memory *m); /* bytes that it holds by number */
+uint64_t memory_held(const struct memory *m); /* bytes of the segments held by number */
 
-/* For memory.c. Drops all segments; or those of the lane, which the client leaves, where it has no
- * page. */
+/* For memory.c. Drops all segments; or those of the lane, in which the client has no page and which
+ * it leaves. */
 void memory_segment_drop_all(struct memory *m);
 void memory_segment_leave_lane(struct memory *m);
 

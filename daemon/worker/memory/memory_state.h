@@ -50,7 +50,7 @@ enum slot_state {
     SLOT_SPILLED_HOST, /* the bytes are in `host` */
 };
 
-/* In use while it has a page or belongs to a segment. */
+/* A slot of the lane as one client sees it; in use while it has a page or belongs to a segment. */
 struct slot {
     uint8_t state;
     uint32_t page;           /* the latest page of the slot; MEMORY_NO_PAGE: none */
@@ -67,10 +67,10 @@ struct holding {
     struct list link; /* memory.holdings, or for a segment of the lane memory.lane_holdings */
     struct segment *segment; /* NULL: slots of the lane */
     uint32_t *slots, slot_count;
-    uint32_t pages; /* number of pages that map it */
-    bool placed;    /* it has no number; it was made of the client's own pages */
+    uint32_t pages; /* number of pages that map the segment */
+    bool placed;    /* the segment has no number; it was made of the client's own pages */
     bool away;      /* this client does not count in segment.present */
-    bool ending;    /* it will be closed next, and a part of it is freed */
+    bool ending;    /* the segment will be closed next, and a part of it is freed */
 };
 
 struct memory {
@@ -89,15 +89,15 @@ struct memory {
     struct list holdings, lane_holdings;
     struct holding **numbers; /* holdings by number */
     uint32_t number_room;
-    uint64_t held; /* granules of these, without the lane's */
+    uint64_t held; /* granules of numbered segments, without those of the lane */
 
     uint32_t persistent; /* pages */
     uint32_t placed;     /* own pages that belong to a segment */
     uint32_t kept;       /* pages of persistent and placed in the ephemeral window */
     uint32_t kept_shown; /* pages of kept that mapped a segment */
     uint32_t ephemeral;  /* slots in use */
-    uint32_t lane_held;  /* slots of segments among these */
-    uint32_t spilled;    /* spilled slots among all of them */
+    uint32_t lane_held;  /* slots in use of segments */
+    uint32_t spilled;    /* slots in use whose bytes are spilled */
     uint32_t hosted;     /* slots spilled to host memory */
     bool swapped;    /* not all of its chunks are on the device: they move, or have moved, to host
                         memory */
@@ -114,9 +114,9 @@ struct memory {
     void **saved, **lent;
     uint32_t saved_count, lent_count;
 
-    uint64_t owner;                 /* owner of the bytes that it writes */
+    uint64_t owner;                 /* owner of the bytes that the client writes */
     uint32_t clear_next, clear_end; /* slots that memory_clear has yet to check */
-    uint64_t cleared;               /* chunks cleared for it */
+    uint64_t cleared;               /* chunks cleared for the client */
 };
 
 struct memory_lane {
@@ -126,8 +126,8 @@ struct memory_lane {
     struct dev_chunk **chunks;
     uint64_t *owners; /* owner of each chunk's bytes; 0: zeros, or no owner */
     uint32_t count, room;
-    struct memory *holder; /* the member that entered last */
-    struct memory *noted;  /* the client whose bytes are in it: memory_note_lane; NULL: none */
+    struct memory *holder; /* the member that has the turn: memory_enter; NULL: none */
+    struct memory *noted;  /* the client whose recovery entries of the lane are valid; NULL: none */
     uint64_t cleared;      /* chunks */
     struct list members;   /* memory.lane_link */
 };
