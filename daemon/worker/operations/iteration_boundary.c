@@ -15,7 +15,8 @@
 #include "daemon/worker/scheduling/sched_link.h"
 #include "daemon/worker/stats.h"
 
-/* Time without any progress that a host function, or a kernel on the software GPU, may take. */
+/* Time for which a record is held at most while none of the client's operations completes: while a
+ * host function runs, and while a kernel runs. */
 #define ITERATION_BOUNDARY_HOST_NS 20000000ull
 #define ITERATION_BOUNDARY_KERNEL_NS 2000000000ull
 

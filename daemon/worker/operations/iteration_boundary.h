@@ -31,7 +31,7 @@ int iteration_boundary_launch(struct client *c, struct stream *s, struct op *op,
 int iteration_boundary_transfer(struct client *c, struct stream *s, struct op *op, bool to_host,
                                 uint64_t addr, uint64_t bytes);
 void iteration_boundary_mark(struct client *c);
-/* The program waited, and none of its work is queued. */
+/* The program has waited for the device, and none of its work is queued. */
 void iteration_boundary_idle(struct client *c);
 
 /* Checks the current iteration. If it is complete, and the client lives: survivors are kept, the

@@ -59,7 +59,7 @@ unsigned pump_collect(struct worker *w) {
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-/* Returns true when it is complete already. */
+/* Begins the stream's next operation. True: the operation is complete already. */
 static bool begin_op(struct worker *w, struct client *c, struct op *op) {
     switch (op->kind) {
     case WIRE_HOST_FUNC:

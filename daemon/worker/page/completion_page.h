@@ -19,9 +19,9 @@
 
 struct completion {
     struct wire_completion *page;
-    const struct recovery_state *recovery_state; /* the client's; NULL: it ends with this worker */
+    const struct recovery_state *recovery_state; /* the client's; NULL: there is none */
     int fault;                                   /* ERR_* or -errno; 0 while alive */
-    bool published;                              /* since its waiters were last woken */
+    bool published; /* a value was published since the client was last woken */
 };
 
 static inline bool completion_dead(const struct completion *com) {

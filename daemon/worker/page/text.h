@@ -30,7 +30,8 @@ void text_finish(struct text *t);
  * Unread text moves along, without its oldest part where the new ring is smaller. */
 void text_move(struct text *t, void *ring, uint64_t addr, uint64_t bytes);
 
-/* Implements dev_space_ops.text. New output replaces the oldest, as in CUDA's FIFO. */
+/* Implements dev_space_ops.text. New output replaces the oldest, as in CUDA's FIFO. Output that
+ * does not fit into the ring is dropped. */
 void text_put(struct text *t, int to_stderr, const char *text, size_t bytes);
 
 #endif

@@ -18,10 +18,10 @@
 #define RECORD_LOG_BYTES (256ull << 20) /* largest size; sparse */
 #define RECORD_LOG_FIRST_LIMIT (256ull << 10)
 
-#define RECORD_LOG_VOID 1u    /* refused: it had no effect */
+#define RECORD_LOG_VOID 1u    /* the record was refused and had no effect */
 #define RECORD_LOG_FILLING 2u /* the payload is not complete yet */
-/* It has no further effect, and what it ended is dropped. Only the latest entry is kept so, for its
- * ring position and for its answer, which may not have been sent. */
+/* The record ended an object and has taken effect, and the entries of that object are dropped. Only
+ * the latest entry stays so, for its ring position and its answer, which may not have been sent. */
 #define RECORD_LOG_OVER 4u
 /* The last record of a graph with other graphs as bodies, which existed before. */
 #define RECORD_LOG_BODIES 8u
@@ -37,11 +37,11 @@ struct log_placed {
 /* Followed by the record and its payload, each padded to 8 bytes. */
 struct log_entry {
     uint32_t bytes;      /* size of the record */
-    uint32_t flags;      /* LOG_* */
+    uint32_t flags;      /* RECORD_LOG_* */
     uint64_t ring_next;  /* ring position after the record */
     uint64_t number;     /* number among the deferred requests, from 1; else 0 */
-    uint64_t tail_bytes; /* an image; for a GRAPH_LAUNCH a uint64_t for each lane: its stream's next
-                            number when all was read, 0 until then */
+    uint64_t tail_bytes; /* size of the payload: an image; or for a GRAPH_LAUNCH a uint64_t for each
+                            lane, its stream's next number once all was read, 0 until then */
 };
 
 /* Shared with the next worker. */
@@ -76,7 +76,7 @@ static inline uint64_t record_log_done(const struct log_state *s, uint32_t strea
 void record_log_attach(struct log *l, struct log_header *header, void *memory, uint64_t room);
 
 /* Reserves an entry for a record and a payload at the end, which record_log_commit makes part of
- * the log. The caller fills the payload. NULL: the log is full, even after record_log_tidy. */
+ * the log. The caller fills the payload. NULL: there is no space; callers tidy the log before. */
 struct log_entry *record_log_reserve(struct log *l, const void *record, uint32_t bytes,
                                      uint64_t tail_bytes);
 void record_log_commit(struct log *l, struct log_entry *e);

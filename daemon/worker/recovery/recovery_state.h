@@ -53,7 +53,7 @@ struct recovery_header {
     _Atomic uint64_t uses;           /* MEM_USE records that were announced */
     _Atomic uint32_t counting;       /* `counts` are valid instead of the page's */
     struct replay_stats counts;
-    char device[160]; /* RECOVERY_DEVICE: the device's reason; a string precedes the lack */
+    char device[160]; /* RECOVERY_DEVICE: the device's reason, written before `lack` */
     struct log_header log;
     struct savepoint_header savepoint;
     /* The last operation of each stream that was given to the device. */
@@ -90,7 +90,8 @@ static inline bool recovery_is_complete(const struct recovery_state *e) {
     return e->header && atom_load_relaxed(&e->header->lack) == RECOVERY_COMPLETE;
 }
 
-/* The point before which no later worker needs the log, so that it may drop all earlier entries. */
+/* The progress up to which no later worker needs the log: that of the savepoint, if there is a
+ * valid one, else that of the page. Earlier entries may be dropped. */
 static inline struct log_state recovery_over(const struct recovery_state *e,
                                              const struct wire_completion *page) {
     uint64_t deferred_done = atom_load_relaxed(&e->header->deferred_done);
@@ -100,8 +101,8 @@ static inline struct log_state recovery_over(const struct recovery_state *e,
 }
 
 void recovery_note_lack(struct recovery_state *e, enum recovery_lack lack);
-/* Asks the device whether the space can be made again. Called after a possible change, before the
- * client is told of it. */
+/* Asks the device whether the space can be made again, and records RECOVERY_DEVICE if not. Called
+ * after a possible change, before the client is told of it. */
 void recovery_ask(struct recovery_state *e, const struct dev_ops *ops,
                   const struct dev_space *space);
 /* The reason for people; NULL: nothing is missing. */

@@ -25,15 +25,15 @@ struct redone {
 
 struct replay {
     bool active;
-    bool restored; /* it was active once */
-    /* The modules' memory in the log is reserved: client_destroy releases the rest. */
+    bool restored; /* an earlier worker served this client */
+    /* The memory of the log's modules is reserved: client_destroy releases what no module took. */
     bool promised;
     bool placed; /* the module that is being read has its place already */
     /* The client's memory is as it was at its savepoint. Operations that completed since then are
      * repeated, one after the other, without answers. */
     bool back;
-    uint64_t done_end;            /* end of the last of these in the log */
-    const struct stream *awaited; /* the stream and number of the latest one; NULL: none */
+    uint64_t done_end;            /* offset in the log behind the last of these operations */
+    const struct stream *awaited; /* stream of the latest repeated operation; NULL: none */
     uint64_t awaited_seq;
     uint64_t done_again;     /* repeated operations so far */
     uint64_t at;             /* offset of the next entry in the log */
@@ -41,8 +41,8 @@ struct replay {
     uint64_t *begun;         /* [WIRE_STREAMS]: the last operation given to the device */
     struct redone *redone;   /* ranges of all repeated operations */
     uint32_t redone_count, redone_room, redone_ops;
-    uint64_t deferred_done; /* the count when it began */
-    uint32_t suspects;      /* from the recovery state: its kernels that had begun are on trial */
+    uint64_t deferred_done; /* deferred requests that had taken effect when reading began */
+    uint32_t suspects;      /* not 0: the client's kernels that had begun are on trial */
     struct replay_stats stats;
 };
 

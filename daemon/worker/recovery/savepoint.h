@@ -6,7 +6,7 @@
  * was not complete at that moment. It is part of the recovery state of clients that ask for
  * savepoints.
  *
- * It is valid while it is whole. A record that changes what the client has (memory, modules), or
+ * It is valid while `whole` is set. A record that changes what the client has (memory, modules), or
  * that cannot be repeated, makes it void until memory is saved again.
  *
  * Owner: `struct recovery_state`. Thread: the worker's; savepoint_void from any.
@@ -23,7 +23,7 @@
 #include "daemon/policy/reason.h"
 #include "proto/wire/wire.h"
 
-#define SAVEPOINT_DATA_BYTES (256ull << 20) /* largest size of copies since then; sparse */
+#define SAVEPOINT_DATA_BYTES (256ull << 20) /* largest size of the bytes of copies; sparse */
 #define SAVEPOINT_GRANULES 512u             /* largest number of the modules' variable granules */
 
 /* Shared with the next worker. */
@@ -32,7 +32,7 @@ struct savepoint_header {
     /* The client went back, and its completed operations are not all repeated yet: its memory is
      * older than its page says. */
     _Atomic uint32_t returning;
-    _Atomic uint32_t never; /* enum savepoint_reason: it can have no savepoint any more */
+    _Atomic uint32_t never; /* enum savepoint_reason: why no savepoint is possible any more */
     _Atomic uint32_t granule_count;
     _Atomic uint64_t data_end;
     /* For each granule of variables: the chunk, and the spare with its bytes. */
@@ -58,14 +58,14 @@ struct savepoint {
     struct savepoint_header *header; /* NULL: the client asked for none, or has no recovery state */
     unsigned char *data;             /* SAVEPOINT_DATA_BYTES */
     struct wire_savepoint *shown;    /* for people */
-    _Atomic uint32_t voids;          /* how often it was made void */
+    _Atomic uint32_t voids;          /* how often the savepoint was made void */
     struct slotmap by_op;            /* while the client goes back: offsets in `data` */
     /* Taking the next one: savepoint_writer.h. */
     uint64_t every_ns, due_ns, began_ns;
-    uint64_t soonest_ns;    /* the earliest time, if the latest becomes void */
+    uint64_t soonest_ns;    /* earliest time of the next savepoint if the latest becomes void */
     struct list link;       /* worker.work.saving: it is in progress */
     uint32_t page, granule; /* the next to be saved */
-    uint32_t begun;         /* `voids` when it began */
+    uint32_t begun;         /* `voids` when saving began */
     uint32_t settles; /* the iteration that ends the effect of records that make a savepoint void */
 };
 
@@ -90,7 +90,8 @@ void savepoint_never(struct savepoint *k, enum savepoint_reason reason);
  * copies are dropped. Returns the number of times that it was made void, which commit compares. */
 uint32_t savepoint_begin(struct savepoint *k);
 /* Makes the savepoint valid, with all of the client's memory saved in `bytes` and nothing on the
- * device. The next is due in every_ns. False: it was made void meanwhile. */
+ * device. The next is due in every_ns. `voids`: as savepoint_begin returned it. False: the
+ * savepoint was made void meanwhile, or none is possible. */
 bool savepoint_commit(struct savepoint *k, const struct wire_completion *page, uint32_t voids,
                       uint64_t bytes);
 

@@ -13,7 +13,8 @@
 #include "daemon/device/device_recovery.h"
 #include "proto/wire/record.h"
 
-/* These wait for all earlier records, so they are counted: recovery_deferred_over. */
+/* True for requests of the deferred list that the log numbers: recovery_deferred_over counts them.
+ */
 static bool is_deferred(uint16_t op) {
     switch (op) {
     case WIRE_MEM_BACK:

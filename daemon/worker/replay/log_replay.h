@@ -9,7 +9,8 @@
 #include "daemon/device/device_recovery.h"
 #include "daemon/worker/client.h"
 
-/* Begins to read the log of a client with recovery state, once it is admitted. 0 or -ENOMEM. */
+/* Prepares reading the log of a client with recovery state, which begins once the client is
+ * admitted. 0, -ENOMEM or module_reservation_make's error. */
 int log_replay_begin(struct client *c);
 /* Copies the next record into RING_RECORD_MAX bytes and returns its length; 0: there is no further
  * one, and the ring is read from now on. */
@@ -39,7 +40,8 @@ void log_replay_judge(struct client *c, const struct wire_record *rec);
 bool log_replay_knows_graph(const struct client *c);
 /* True when the log has the image of the MODULE_LOAD that is read again. */
 bool log_replay_has_image(const struct client *c);
-/* The place of the variables of the module that is read again; *count 0: it has no place yet. */
+/* The place of the variables of the module that is read again, as *count granules; NULL and *count
+ * 0: it has no place yet. Sets replay.placed. */
 const struct dev_granule *log_replay_place(struct client *c, uint32_t module, uint32_t *count);
 /* The module is placed. Returns true when an earlier worker had it there and the client goes back,
  * so that its variables must go back too. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records that take effect only when everything that the client sent before them is complete:
- * giving memory back, sharing it, unloading modules, dropping textures and arrays, binding
- * references. While one waits, later records of the client do not start, so that nothing of the
- * client is on the device when it takes effect. Much memory is created and freed in parts, between
- * which the other clients continue.
+ * A client's requests that take effect one after the other. Most wait until everything that the
+ * client sent before is complete: giving memory back, sharing it, unloading modules, dropping
+ * textures and arrays, binding references. While one waits, later records of the client do not
+ * start, so that nothing of the client is on the device when it takes effect. Much memory is
+ * created and freed in parts, between which the other clients continue.
  */
 #ifndef DAEMON_WORKER_REQUESTS_DEFERRED_REQUEST_H
 #define DAEMON_WORKER_REQUESTS_DEFERRED_REQUEST_H

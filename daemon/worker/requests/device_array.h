@@ -35,7 +35,8 @@ struct device_array_reference {
     char name[];
 };
 
-/* False: it waits for the scheduler's answer, and is called again then. */
+/* device_array_make returns false while it waits for the scheduler's answer, and is called again
+ * then. */
 bool device_array_make(struct client *c, const struct device_array_make *ask);
 void device_array_drop(struct client *c, const struct wire_array_drop *drop);
 void device_array_texture(struct client *c, const struct device_array_texture *ask);

@@ -11,7 +11,7 @@
 
 struct client;
 
-/* Answered at once, or when the scheduler has answered. */
+/* Answers the record at once, or when the scheduler has answered. */
 void limit_request_take(struct client *c, const struct wire_limit *rec);
 
 #endif

@@ -47,9 +47,9 @@ void memory_grant_module_gone(struct client *c, uint64_t bytes);
  * too late to set it. */
 int memory_grant_limit(struct client *c, uint32_t limit, uint64_t value);
 /* Moves a survivor's pages to the client's persistent memory, at most *most granules, which it
- * subtracts from `most`. With *most at 0, pages may be left. ERR_NO_MEMORY when there is no room
- * for them, or may not be yet, or when the client is swapped out. Nothing of the client is in
- * flight. */
+ * subtracts from `most`. With *most at 0, pages may be left. ERR_NO_MEMORY when there is no memory
+ * for them, when pending moves may still take it, or when the client is swapped out. Nothing of the
+ * client is in flight. */
 int memory_grant_keep(struct client *c, enum memory_asker by, uint64_t addr, uint64_t bytes,
                       uint32_t *most);
 

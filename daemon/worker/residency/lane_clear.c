@@ -12,8 +12,8 @@
 #include "daemon/worker/memory/memory_clear.h"
 #include "daemon/worker/stats.h"
 
-/* For all clients, in each round of the loop. That takes half a millisecond on the software GPU,
- * and ten times as long for chunks that the worker itself never touched. */
+/* Chunks that a round of the loop clears for one client. They take half a millisecond on the
+ * software GPU, and ten times as long if the worker itself never touched them. */
 #define LANE_CLEAR_CHUNKS 4u
 
 void lane_clear_count(struct client *c) {

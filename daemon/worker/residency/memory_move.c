@@ -104,8 +104,8 @@ static uint32_t lane_of(const struct move *mv) {
     return m && memory_in_lane(m) ? c->lane : SCHED_NO_LANE;
 }
 
-/* True when needed bytes are read or written there. The bytes of an ending client are not needed.
- */
+/* True when the move reads or writes bytes of the lane that are needed. The bytes of an ending
+ * client are not needed. */
 static bool uses_lane(const struct move *mv) {
     return mv->kind != MOVE_END;
 }
@@ -119,7 +119,8 @@ static bool comes_after(const struct move *mv, const struct move *before) {
     return uses_lane(mv) && uses_lane(before);
 }
 
-/* The end of a client that died keeps its place. */
+/* A dead client's moves never become ready; its end takes the place of the first. An end is ready
+ * once the memory is released. */
 static bool is_ready(const struct move *mv) {
     if (mv->kind == MOVE_END) return mv->client->ending != NULL;
     return !mv->client || !client_dead(mv->client);

@@ -38,12 +38,12 @@ struct move {
     struct list link; /* worker.moves.list */
     enum move_kind kind;
     struct client *client;
-    uint32_t lane; /* the lane, or the new lane; meaningless for other kinds */
+    uint32_t lane; /* the client's new lane, or the lane to change; unused by other kinds */
     uint64_t bytes;
-    uint32_t left;            /* granules that it may still take in this round of the loop */
-    bool has_share;           /* it has its own share of them; else it gets what others leave */
-    bool waits;               /* it used its share, and waits for the next round */
-    bool packs;               /* pages of its lane's clients are being packed, or will be */
+    uint32_t left;  /* granules that the move may still take in this round of the loop */
+    bool has_share; /* the move has a share of the round; else it gets what others leave */
+    bool waits;     /* the share is used up; the move waits for the next round */
+    bool packs;     /* pages of its lane's clients are being packed, or will be */
     uint32_t granules, parts; /* totals since the move began */
 };
 

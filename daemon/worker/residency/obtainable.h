@@ -11,8 +11,8 @@
 
 struct worker;
 
-/* Publishes it to all clients again. Called whenever a reservation or a limit changed, before any
- * answer from which a client could learn of the change. */
+/* Publishes this figure again to all admitted clients. Called whenever a reservation or a limit
+ * changed, before any answer from which a client could learn of the change. */
 void obtainable_update(struct worker *w);
 
 #endif

@@ -19,7 +19,8 @@
 struct client;
 struct worker;
 
-/* Carries out one action, except RUN, GRANT, DENY and ARM, as far as this round allows. */
+/* Carries out one action as far as this round allows: ADMIT, REFUSE, MOVE, SWITCH, SPILL, RESTORE,
+ * SWAP_OUT, SWAP_IN or LANE. */
 void residency_act(struct worker *w, const struct sched_action *a);
 /* Continues the moves in a new round; returns how many made progress. */
 unsigned residency_go_on(struct worker *w);

@@ -37,12 +37,15 @@ static bool is_due(const struct client *c) {
            !c->inflight && !c->replay.active && !worker_lost(c->worker);
 }
 
-/* The error means that the client's memory does not fit into the savepoint, or is not device
- * memory. */
+/* -EADDRNOTAVAIL: some of the client's memory is not device memory. Any other error: its memory
+ * does not fit into the savepoint. */
 static void give_up(struct client *c, int err) {
     struct savepoint *k = &c->recovery_state.savepoint;
     enum savepoint_reason why = err == -EADDRNOTAVAIL ? SAVEPOINT_HOST : SAVEPOINT_ROOM;
-    log_info("savepoint", "job=%u name=\"%s\" event=no-savepoint error=%s", c->job_id, c->name,
+    log_info("savepoint", "job=%u name=\"%s\" event=no-savepoint why=\"%s\" error=%s", c->job_id,
+             c->name,
+             why == SAVEPOINT_HOST ? "some of the job's memory is on the host"
+                                   : "the job's memory does not fit into a savepoint",
              err_name(err));
     savepoint_never(k, why);
 }

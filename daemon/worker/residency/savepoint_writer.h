@@ -21,14 +21,16 @@ struct worker;
 /* Called at a boundary, before it is passed. True: the client is saved first, and the boundary is
  * checked again afterwards. */
 bool savepoint_writer_begins(struct client *c);
-/* Called when all that the client sent may be complete. */
+/* Called when all that the client sent may be complete. Begins to save if that is so and a
+ * savepoint is due. */
 void savepoint_writer_look(struct client *c);
 /* Saves the next part of each client; returns the number of clients. */
 unsigned savepoint_writer_step(struct worker *w);
 
 /* The module was just placed, and nothing of it has run: adds its variables to a valid savepoint.
- * `again`: an earlier worker had placed it, so the savepoint may have them. 0, or ERR_DEVICE_LOST:
- * they could not be added. */
+ * `again`: an earlier worker had placed it, so the savepoint may have them. ERR_DEVICE_LOST: the
+ * device was lost before they were added; else 0, and the savepoint is void if they could not be
+ * added. */
 int savepoint_writer_module(struct client *c, const struct module *m, bool again);
 /* For an earlier worker's client, before any of its records is read. Saves its memory first if it
  * has no savepoint and nothing of it was in progress. */

@@ -21,7 +21,7 @@ void user_limits_share(struct worker *w, uint32_t uid);
 
 /* Memory granted to the user's clients and their lanes, if this client's grant were p and e. */
 uint64_t user_limits_granted(const struct client *c, uint64_t p, uint64_t e);
-/* True when that is within the limit. */
+/* True when user_limits_granted for p and e is within the limit, or the user has none. */
 bool user_limits_allows(const struct client *c, uint64_t p, uint64_t e);
 
 #endif

@@ -21,7 +21,7 @@ void sched_link_fixed(struct client *c);
 void sched_link_wanted(struct client *c);
 /* Reports the measured P and E, which are those of the client's credit from now on. */
 void sched_link_measured(struct client *c);
-/* Gives the scheduler the time, if it asked for that. */
+/* Gives the scheduler the time, if it asked for a step by now. */
 void sched_link_time(struct worker *w);
 
 /* Tells the scheduler all that happened, and carries out its decisions. Called only by the loop's
@@ -42,8 +42,9 @@ void sched_link_policy(struct worker *w, const struct policy_config *policy);
 /* Makes the scheduler forget the client's waiting operations before this function returns. */
 void sched_link_left(struct client *c);
 
-/* Gives an operation that the scheduler lets run to the device. Holds it while its client's lane is
- * not clear, and holds a kernel while one on trial comes first. */
+/* Gives an operation that the scheduler lets run to the device. Holds it while its client's memory
+ * is moving or its lane is cleared or will shrink, and holds a kernel while one on trial comes
+ * first. */
 void sched_link_run(struct worker *w, struct op *op);
 /* Carries out one round of moves and returns how many made progress. Tells the scheduler which
  * clients' memory is still being moved in. */
@@ -55,7 +56,7 @@ unsigned sched_link_clear(struct worker *w);
 void sched_link_unpark(struct client *c);
 /* Gives the device the kernels that fault isolation now allows. */
 void sched_link_try(struct worker *w);
-/* Ends a dead client's operations that wait for a trial, or for its end. */
+/* Ends a dead client's operations that wait for a trial to begin or to end. */
 void sched_link_untry(struct client *c);
 
 #endif
