@@ -127,7 +127,8 @@ static int check_range(const struct hostfiles *h, const struct wire_file_range *
     return r->offset <= bytes && r->bytes <= bytes - r->offset ? 0 : -EINVAL;
 }
 
-/* After any failure the range has memory again, because the device may access it. */
+/* After a failure the range is mapped again, because the device may access it; to its former pages,
+ * or to those of the window. -ENOMEM also if that failed. */
 static int exchange(struct hostfiles *h, uint64_t addr, uint64_t bytes, int fd, uint64_t offset) {
     int err = h->ops->host->host_map(h->space, addr, bytes, fd, offset);
     if (err && remap_fill(addr, bytes, h->window, addr - h->base)) return -ENOMEM;

@@ -19,7 +19,7 @@
 
 struct hostfile_range {
     uint64_t addr, bytes;
-    bool away; /* outside the window and no longer mapped to its file; its pages have no owner */
+    bool away; /* outside the window and no longer mapped to its file, but to anonymous pages */
 };
 
 /* Addresses at which no client may place a range: address windows that jobs will be given. */
@@ -58,8 +58,8 @@ int hostfile_drop(struct hostfiles *h, uint32_t file);
  * mapped; -ENOMEM and others of mmap; -EADDRNOTAVAIL: outside the window, where something else is
  * mapped. ERR_PROTOCOL: the range is partly in the window, or overlaps another range. */
 int hostfile_map(struct hostfiles *h, const struct wire_file_range *r);
-/* Unmaps ranges. ERR_PROTOCOL: these are no ranges. `idle`: the device runs nothing of the client,
- * so that the pages can be freed. */
+/* Unmaps the range with this address and size. ERR_PROTOCOL: there is none. `idle`: the device runs
+ * nothing of the client, so that the pages can be freed. */
 int hostfile_unmap(struct hostfiles *h, uint64_t addr, uint64_t bytes, bool idle);
 /* True when all of it lies outside the window and is mapped. */
 bool hostfile_has(const struct hostfiles *h, uint64_t addr, uint64_t bytes);

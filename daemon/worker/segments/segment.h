@@ -33,16 +33,16 @@ struct segment {
     struct dev *dev;
     uint64_t granule;
     uint32_t count;            /* chunks */
-    struct dev_chunk **chunks; /* the first `there` are present; the bytes of every other one are */
-    void **hosts; /* in this array (of the first `saved`, a granule each, NULL for zeros), */
-    struct dev_retired **retired; /* or in this one. NULL: none was saved; none is retired */
+    struct dev_chunk **chunks; /* the first `there` are on the device; NULL for others */
+    void **hosts; /* bytes of the first `saved`, a granule each, NULL for zeros; NULL: none */
+    struct dev_retired **retired; /* retired chunks, NULL for others; NULL: none is retired */
     uint32_t there, saved;
     uint32_t holders, present; /* holders, and those of them that are not swapped out */
-    uint32_t keepers;          /* descriptors that programs have of it */
-    bool lost;       /* it had no holder and could not move to host memory, so its bytes are lost */
+    uint32_t keepers;          /* descriptors that programs have of the segment */
+    bool lost;       /* the bytes are lost: without a holder they did not fit into host memory */
     uint32_t uid;    /* the user whose clients may open it */
     uint64_t key[2]; /* a secret: any client of the user that knows it may open the segment */
-    struct segment_set *set; /* the set in which it is found; NULL: it has no key */
+    struct segment_set *set; /* the set in which its key is found; NULL: it has no key */
     struct list link;
 };
 
@@ -59,16 +59,16 @@ int segment_adopt(struct segment **out, const struct dev_ops *ops, struct dev *d
                   struct dev_chunk *const *chunks, uint32_t count, uint32_t uid);
 /* Adds a holder that is swapped out. */
 void segment_hold(struct segment *s);
-/* Removes a holder that maps it nowhere. */
+/* Removes a holder that maps the segment nowhere. `away`: it is swapped out. */
 void segment_drop(struct segment *s, bool away);
 /* Frees or saves a part of a segment before its holder drops it. The holder has nothing in flight,
  * maps it nowhere, and must drop it next. Returns the number of chunks; 0: all is done, or no more
  * can be done. A segment that ends with this holder is no longer found by its key. */
 uint32_t segment_drop_ahead(struct segment *s, bool away, uint32_t most);
-bool segment_ends(const struct segment *s); /* True when it ends with its holder */
+bool segment_ends(const struct segment *s); /* no other holder or descriptor keeps it */
 
-/* segment_export gives it a key, by which clients of its user find it with segment_find; NULL:
- * there is none. */
+/* segment_export gives the segment a key, by which clients of its user find it: 0 or -EAGAIN.
+ * segment_find returns NULL when this user has no segment with the key. */
 int segment_export(struct segment *s, struct segment_set *set);
 struct segment *segment_find(const struct segment_set *set, const uint64_t *key, uint32_t uid);
 /* Adds or removes a descriptor that keeps the segment, which has a key. */

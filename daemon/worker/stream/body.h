@@ -25,7 +25,7 @@ struct body {
     struct graph_cursor next; /* nowhere: all is read, or no graph was entered */
     uint64_t open;            /* operations of the body that are not complete */
     struct stream_place place;
-    bool worked;                       /* it has had an operation for the device */
+    bool worked;                       /* the body has had a launch, a copy or a fill */
     uint64_t before[WIRE_GRAPH_LANES]; /* the last number in each lane before the body */
     struct stream *lanes[WIRE_GRAPH_LANES];
     struct list due; /* stream_set.due */

@@ -8,7 +8,7 @@
 #include "common/err.h"
 #include "daemon/worker/stream/op.h"
 
-/* True when an earlier worker posted it. */
+/* True when an earlier worker posted the operation's token. */
 static bool is_posted(const struct callbacks *b, const struct op *op) {
     for (uint64_t i = b->done; i < b->restored; i++)
         if (b->ops[i % WIRE_CALLBACKS] == op) return true;
@@ -52,7 +52,8 @@ bool callback_post(struct callbacks *b, struct op *op, struct completion *com) {
     return true;
 }
 
-/* Among those that returned, the number that this worker has begun, in their order. */
+/* The number of returned host functions before the first whose operation this worker has yet to
+ * begin. */
 static uint64_t begun_of(const struct callbacks *b, uint64_t returned) {
     uint64_t count = 0;
     while (count < returned && b->done + count < b->restored) {

@@ -18,7 +18,8 @@ struct op;
 struct stream;
 
 struct callbacks {
-    uint64_t posted, done, restored; /* restored: those that an earlier worker posted */
+    uint64_t posted, done, restored; /* counts of host functions: posted, taken back, and posted by
+                                        an earlier worker */
     struct stream *waiters;          /* streams that wait for a free slot to post into */
     struct op *ops[WIRE_CALLBACKS];  /* posted and not returned; index as on the wire; NULL: posted
                                         by an earlier worker and complete */

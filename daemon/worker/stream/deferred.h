@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records that take effect only when everything that the client sent before them is complete. While
- * one waits, later records do not start, so that the device has no operation of the client when it
- * takes effect.
+ * The list of a client's requests that take effect one after the other
+ * (requests/deferred_request.h). While one waits, operations sent after it do not start.
  *
  * Owner: the client. Thread: the worker's.
  */

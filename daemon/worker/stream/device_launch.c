@@ -28,7 +28,7 @@ struct environment {
     struct body *body;          /* NULL: it waits, or its own operations are complete */
     struct list tail;
     uint32_t fresh;        /* entries at the front of its tail that the graph itself put there */
-    uint32_t open;         /* open operations of its own, and environments in it */
+    uint32_t open;         /* environments in it, and 1 while its own operations are open */
     struct stream *stream; /* the stream in whose place it runs */
     uint64_t number;
     uint32_t iteration;

@@ -25,7 +25,7 @@
 #include "daemon/worker/stream/body.h"
 
 #define DEVICE_LAUNCH_CHILDREN 120u /* launches at once by one launch of a graph */
-#define DEVICE_LAUNCH_TAILS 255u    /* tail launches by it */
+#define DEVICE_LAUNCH_TAILS 255u    /* tail launches by one launch of a graph */
 #define DEVICE_LAUNCH_BEGUN 64u     /* environments that run at a time; the others wait */
 #define DEVICE_LAUNCH_BUCKETS 1024u
 /* A withdrawn graph counts until its last launch is complete. */
@@ -49,14 +49,16 @@ struct launching {
 };
 
 void device_launch_init(struct launching *l, uint64_t seed);
-/* Called before the client's streams and graphs are finished. The device has no operation of it. */
+/* Called before the client's streams and graphs are finished, when the device has no operation of
+ * the client. */
 void device_launch_finish(struct launching *l);
 
 /* Makes kernels know this graph by the handle from now on; NULL: withdraws it. 0, -ENOMEM, or
  * -E2BIG for more than DEVICE_LAUNCH_OFFERS. */
 int device_launch_offer(struct launching *l, uint64_t handle, struct graph *graph);
 
-/* Implements dev_space_ops.graph; any thread. */
+/* Implements dev_space_ops.graph; any thread. 0; -EINVAL: the graph is not offered, or is running;
+ * -EAGAIN: `from` has made as many launches as allowed. */
 int device_launch_ask(struct launching *l, struct dev_graph *from, uint64_t handle,
                       enum dev_graph_order how);
 
@@ -79,8 +81,9 @@ void device_launch_settle(struct launching *l, struct environment *e);
 static inline bool device_launch_ready(const struct launching *l) {
     return atom_load_acquire(&l->calls) || !list_empty(&l->settling);
 }
-/* Begins the launches that kernels requested, and frees completed ones. Called before any body is
- * found to be over, because all requests of its kernels are known then. 0 or -ENOMEM. */
+/* Begins the launches that kernels requested, and completes the client's launches that
+ * device_launch_settle reported. Called before any body is found to be over, because all requests
+ * of its kernels are known then. 0 or -ENOMEM. */
 int device_launch_sweep(struct launching *l);
 /* The body of an environment is over. 0 or -ENOMEM. */
 int device_launch_ended(struct launching *l, struct environment *e);

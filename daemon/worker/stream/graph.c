@@ -20,7 +20,7 @@ struct graph {
     uint32_t holders;
     uint32_t depth;        /* nesting depth of bodies; 0: no conditional nodes */
     bool bound;            /* it can be launched, but cannot be a body */
-    bool settles;          /* kernels of it launch graphs */
+    bool settles;          /* has a GRAPH_SETTLE record: its kernels may launch graphs */
     uint64_t handle;       /* for its kernels, to launch it again */
     struct graph **bodies; /* held, for all its conditional nodes; NULL entries: no records */
     uint32_t body_count;

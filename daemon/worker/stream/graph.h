@@ -47,7 +47,7 @@ struct graphs {
     struct graph **table;        /* [WIRE_GRAPHS]; NULL before the first */
     uint32_t end;                /* no graph had this id or a higher one */
     struct graph_replay *replay; /* NULL before the first */
-    uint64_t bytes;              /* size of all of them */
+    uint64_t bytes;              /* size of all graphs */
 };
 
 void graph_finish(struct graphs *g);
@@ -71,7 +71,7 @@ static inline struct graph *graph_latest(const struct graphs *g) {
     return g->replay->latest;
 }
 
-/* True when it has bodies, which are older than it. */
+/* True when the graph has bodies, which are older graphs. */
 bool graph_has_bodies(const struct graphs *g, uint32_t id);
 /* The graph with this number, if it could be a body; NULL otherwise, as for WIRE_GRAPH_NONE. */
 struct graph *graph_find_body(const struct graphs *g, uint32_t id);

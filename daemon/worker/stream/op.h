@@ -40,7 +40,7 @@ struct op {
     struct stream *waiters; /* streams that continue once this is complete */
     uint64_t number;        /* in order of arrival, over all streams of the client */
     uint64_t legacy_seq;    /* operation of stream 0 that must be complete first; 0: none */
-    uint64_t following;     /* stream 0: operations of blocking streams between it and the next */
+    uint64_t following;     /* of stream 0: number of blocking streams' operations behind it */
     uint64_t seq;
     uint64_t turn; /* position in the order of op_order.h */
     uint32_t iteration;
@@ -48,8 +48,8 @@ struct op {
     uint8_t state; /* enum op_state */
     uint8_t blocking : 1;
     uint8_t counted : 1; /* counted in op_order.running or .open */
-    uint8_t again : 1;   /* an earlier worker had given it to the device */
-    uint8_t room;        /* the pool of the parameters */
+    uint8_t again : 1;   /* an earlier worker had given the operation to the device */
+    uint8_t room;        /* index in op_pool.rooms of the parameters' block; 0: inline */
     union {
         struct {
             struct dev_launch args;
@@ -128,7 +128,8 @@ struct op *op_take(struct op_pool *pool, uint16_t kind, uint32_t param_bytes);
 static inline void *op_params(const struct op *op) {
     return (void *)op->launch.args.params;
 }
-void op_give_room(struct op_pool *pool, struct op *op); /* Frees long parameters. */
+/* Gives the block of long parameters back to the pool. */
+void op_give_room(struct op_pool *pool, struct op *op);
 static inline void op_give(struct op_pool *pool, struct op *op) {
     if (op->room) op_give_room(pool, op);
     op->next = pool->free;

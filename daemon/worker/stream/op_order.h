@@ -41,8 +41,8 @@ int op_order_push(struct op_order *o, struct op *op);
 void op_order_begin(struct op_order *o, struct op *op);
 /* The operation is complete. */
 void op_order_retire(struct op_order *o, struct op *op);
-/* The first operation that has not begun and whose stream waits only for its turn, according to
- * `waits`; NULL: there is none, or an operation is open. */
+/* The first operation that has not begun and waits only for its turn: `waits` returns false for it.
+ * NULL: there is none, or an operation is open. */
 struct op *op_order_next(const struct op_order *o, bool (*waits)(const struct op *op));
 
 #endif

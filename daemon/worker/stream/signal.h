@@ -41,7 +41,7 @@ struct signals {
 
 void signal_finish(struct signals *s);
 /* make: creates a signal. open: finds the one with this key of a client of this user. -EEXIST: the
- * number is in use. -ENOENT; -ENOMEM. */
+ * number is in use; -ENOENT: there is no such signal; -ENOMEM; -EAGAIN: no key could be drawn. */
 int signal_make(struct signals *s, uint32_t id, uint32_t uid, struct list *all);
 int signal_open(struct signals *s, uint32_t id, uint32_t uid, const uint64_t *key,
                 const struct list *all);
@@ -57,7 +57,7 @@ struct point *signal_latest(struct signal *s);
 /* The waiting operation is over and drops its reference. */
 void point_drop(struct point *m);
 /* The operation that recorded the point is complete, dropped, or was never sent, and drops its
- * reference. Waiters may continue: the caller has woken them. */
+ * reference. The caller kicks the waiters, which continue then. */
 static inline void point_done(struct point *m, bool broken) {
     m->done = true;
     m->broken = broken;

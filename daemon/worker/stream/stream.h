@@ -91,10 +91,10 @@ struct stream_set {
     uint64_t legacy_pending;
     uint64_t blocking_end_ns; /* end time of the latest operation of a blocking stream */
     bool legacy_blocked;      /* stream 0 waits for legacy_pending to become 0 */
-    struct op *deferred, **deferred_last; /* records that wait for all before them: deferred.h */
+    struct op *deferred, **deferred_last; /* deferred requests: deferred.h */
     uint64_t deferred_count;
     struct op_order order; /* order.on is set before the first stream is opened */
-    struct stream *fenced; /* streams whose next operation comes after the first of these */
+    struct stream *fenced; /* streams whose next operation comes after the first deferred request */
 };
 
 /* 0 or -ENOMEM. `space` is set before the first stream is opened. */
@@ -108,7 +108,8 @@ void stream_set_level(struct stream_set *set, uint32_t level);
  * -errno, or ERR_PROTOCOL when it exists or the numbers go back. */
 int stream_open(struct stream_set *set, uint32_t id, bool nonblocking, int priority,
                 uint64_t first_seq);
-/* Sets an empty stream's next number, which the client may have been told is complete. */
+/* Sets the next number of an empty stream. Operations from this number on run again, though the
+ * client may have been told that they are complete. */
 void stream_rewind(struct stream *s, uint64_t seq);
 /* Sets the stream's priority from when it is empty: a queue keeps the priority of its creation. */
 void stream_prioritize(struct stream *s, int priority);
@@ -153,9 +154,9 @@ void stream_order_kick(struct stream_set *set);
 bool stream_order_quiet(const struct stream_set *set);
 
 /* Passes waits and records of a ready stream as far as possible. Returns the operation at the
- * cursor if it may begin now, else NULL. It is for the scheduler; or it is a host function, a wait
- * for a value or a conditional node, which others end (the stream is blocked then). The caller
- * retires the stream afterwards. */
+ * cursor if it may begin now, else NULL. The caller offers it to the scheduler, unless it is a host
+ * function, a wait for a value, a conditional node or a graph's end: these block the stream, and
+ * others end them. The caller retires the stream afterwards. */
 struct op *stream_advance(struct stream *s);
 /* Takes completed operations off the head and publishes the stream's progress, which covers only
  * successful operations. The fault of a failed one is raised before. The caller frees the
