@@ -40,7 +40,7 @@ struct op {
     struct stream *waiters; /* streams that continue once this is complete */
     uint64_t number;        /* in order of arrival, over all streams of the client */
     uint64_t legacy_seq;    /* operation of stream 0 that must be complete first; 0: none */
-    uint64_t following;     /* of stream 0: number of blocking streams' operations behind it */
+    uint64_t following;     /* stream 0: blocking streams' operations before its next operation */
     uint64_t seq;
     uint64_t turn; /* position in the order of op_order.h */
     uint32_t iteration;
