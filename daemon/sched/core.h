@@ -5,9 +5,9 @@
  * dispatch gives out turns (turn.h), balances the jobs that have them (share.h), chooses the next
  * operation and informs the kernel policy (ready.h), and owns that policy's memory
  * (policy_memory.h). admission admits jobs (admit.h) and serves their requests for more memory
- * (grow.h). core takes events and runs operations (step.c), reserves memory before a step (room.h),
- * creates, destroys and changes policies (life.h), and connects the controller (govern.h). Only
- * these folders and record include this header.
+ * (grow.h). core takes events and runs operations (step.c), reserves memory before a step
+ * (step_memory.h), creates and destroys the scheduler, changes its policies (life.h), and connects
+ * the controller (control_loop.h). Only these folders and record include this header.
  */
 #ifndef DAEMON_SCHED_CORE_H
 #define DAEMON_SCHED_CORE_H
@@ -58,7 +58,8 @@ struct sched {
     uint64_t grow_at; /* time at which the grower is denied its memory; SCHED_NEVER: no job grows */
     bool several_users; /* jobs of more than one user have joined */
     bool gather;        /* other processes of an admitted job's run may have to be admitted too */
-    /* A job waits; no admitted job will have been idle for a lease before this time. */
+    /* Earliest time at which an admitted job will have been idle for so long that a waiting job may
+     * take its memory. */
     uint64_t idle_at;
     uint64_t paced_at;  /* earliest time at which a job's pause ends */
     uint64_t steps_at;  /* time of the next step of jobs whose share alternates; SCHED_NEVER: none

@@ -17,8 +17,8 @@
  * (Salus, section 3.3).
  *
  * Events hold all input of a step by value: replaying recorded events on the same code gives the
- * same actions (record.h). The order of simultaneous events matters only among events of one kind,
- * and between a job's LEFT and its earlier events: see enum sched_event_kind.
+ * same actions (record/replay.h). The order of simultaneous events matters only among events of one
+ * kind, and between a job's LEFT and its earlier events: see enum sched_event_kind.
  *
  * An impossible event is a bug of the caller. It changes nothing and is answered by REJECT with the
  * reason; all other events of the step take effect.
@@ -109,7 +109,7 @@ enum sched_event_kind {
                      slo_ns, slo_of */
     SCHED_FIXED,  /* job: spec.fixed is set from now on */
     SCHED_WANTED, /* job: a swapped-out job has something to do now */
-    SCHED_HELD,   /* job: the memory that it was given has arrived now */
+    SCHED_HELD,   /* job: memory that it was given has just arrived, all of it or a part */
     SCHED_SUBMITTED, /* job, submitted: an operation is eligible */
     SCHED_TIME,      /* time has passed, as ARM requested */
     SCHED_EVENTS
@@ -164,8 +164,9 @@ enum sched_action_kind {
     SCHED_ACTIONS
 };
 
-/* Reasons why a job does not run. TOO_LARGE and TIMEOUT: refused. MEMORY, ORDER and UNKNOWN: waits
- * for admission. All others: admitted. */
+/* Reasons why a job does not run. TOO_LARGE, TIMEOUT and RUN: refused. MEMORY, ORDER, UNKNOWN, USER
+ * and PART: waits for admission. PAUSED: waits for admission or is admitted. All others: admitted.
+ */
 enum sched_why { /* texts: reason_why */
 #define X(name, text) SCHED_WHY_##name,
                  REASON_WHY(X)

@@ -77,7 +77,7 @@ struct sched_job { /* fields that every operation touches come first */
     uint64_t busy_ns, iteration_busy_ns; /* device time: in all, and of the current iteration */
     uint64_t request_at_ns,
         done_ns; /* arrival of the iteration's first operation; end of the latest operation */
-    uint64_t kernels_ns; /* expected time of its kernels in the current iteration */
+    uint64_t kernels_ns; /* expected time of its kernels that ended in the current iteration */
     uint64_t op_ns;      /* mean device time of an operation */
     struct sched_spec spec;
 
@@ -88,8 +88,8 @@ struct sched_job { /* fields that every operation touches come first */
     uint64_t burst_ns,
         burst_from_ns;   /* mean device time between two pauses; busy_ns at the latest pause */
     uint32_t missed;     /* number of consecutive pauses for which the device waited in vain */
-    uint32_t unawaited;  /* number of pauses since then for which the device did not wait */
-    uint64_t held_ns;    /* time since which it has had its memory */
+    uint32_t unawaited;  /* number of pauses since the latest miss without such a wait */
+    uint64_t held_ns;    /* time since which its memory has been there */
     uint64_t lane_bytes; /* ephemeral memory in use when its latest operation ended */
     uint64_t iterations, iteration_ns; /* number completed; mean device time of one */
     uint64_t lap_ns; /* mean time from the turn to the end of the iteration's work */
@@ -130,13 +130,13 @@ struct sched_domain {
     uint64_t crowded_ns; /* time since which a job has waited for the turn */
     uint32_t holder;     /* slot of the job that has the turn, or SCHED_NONE */
     uint32_t ready;      /* root of the ready jobs' queue */
-    uint64_t floor;      /* rank of the job that got the turn latest, at that time */
+    uint64_t floor;      /* highest rank with which a job has got the turn */
     uint32_t next_dirty; /* next in the list of dirty domains */
     bool dirty;
 };
 
 struct sched_lane {
-    uint32_t inside; /* job whose ephemeral pages are in use; SCHED_NONE */
+    uint32_t inside; /* job whose ephemeral pages are in use; SCHED_NONE: none */
     uint32_t last;   /* job that had the latest turn */
     uint64_t switches, busy_ns;
 };

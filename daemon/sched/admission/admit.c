@@ -33,8 +33,8 @@
 #include "daemon/sched/dispatch/ready.h"
 #include "daemon/sched/dispatch/turn.h"
 
-#define ADMIT_SCAN 64 /* number of waiting jobs that one pass considers */
-#define ADMIT_MEASURE_LEASES 10
+#define ADMIT_SCAN 64           /* number of waiting jobs that one pass considers */
+#define ADMIT_MEASURE_LEASES 10 /* then an unknown job's usage becomes its reservation */
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
@@ -252,8 +252,8 @@ static bool try_job(struct sched *s, uint32_t job, bool reorganise) {
 
 /* ---- freeing memory ------------------------------------------------------------------------- */
 
-/* Drains lanes (lanes_admit with reorganise) by moving every job that can be moved now. Returns
- * true when a job was moved. */
+/* Moves the job out of its lane if that is draining (lanes_admit with reorganise) and the job can
+ * be moved now. Returns true when it was moved. */
 static bool drain_for(struct sched *s, uint32_t job) {
     struct sched_state *st = &s->st;
     uint32_t from = st->jobs[job].lane, to;

@@ -9,9 +9,11 @@
 
 #include "daemon/sched/core.h"
 
+/* The job has joined: puts it into the queue, or refuses it if it can never fit. */
 void admit_joined(struct sched *s, uint32_t job);
 /* The job has left and no operation of it runs: frees its memory. */
 void admit_left(struct sched *s, uint32_t job);
+/* Sets the measured reservation of an admitted job. */
 void admit_reserved(struct sched *s, uint32_t job, const struct sched_need *need);
 /* The job is at a boundary: its lane may shrink, and the job may be moved or swapped out. */
 void admit_boundary(struct sched *s, uint32_t job);
@@ -21,7 +23,7 @@ void admit_moved(struct sched *s, uint32_t job);
 void admit_reorder(struct sched *s);
 /* The swapped-out job has something to do. */
 void admit_wanted(struct sched *s, uint32_t job);
-/* The job became idle while others wait for memory. */
+/* A job became idle while others wait for memory. */
 void admit_idled(struct sched *s);
 /* Handles timeouts that are due, then runs PROCESSREQUESTS. */
 void admit_look(struct sched *s);

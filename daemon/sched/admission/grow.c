@@ -80,8 +80,7 @@ uint64_t grow_aside(const struct sched *s, uint32_t job) {
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* The job k will free memory independently of `job`: when it ends, or when its operator loses
- * patience. */
+/* The job k will free memory independently of `job`: when it ends by itself or by its operator. */
 static bool is_giver(const struct sched_state *st, uint32_t job, uint32_t k) {
     const struct sched_job *j = &st->jobs[k];
     return k != job && !j->spec.paused && !grow_related(j, &st->jobs[job]);

@@ -19,7 +19,7 @@ bool grow_look(struct sched *s);
 /* The job ends and no longer waits for memory. */
 void grow_forget(struct sched *s, uint32_t job);
 
-/* Bytes that the grower lacks; 0: no job waits. */
+/* Bytes that the grower lacks; 0: none, or no job waits. */
 uint64_t grow_missing(const struct sched *s);
 /* Free bytes that admitting `job` must leave: for the grower, and for jobs of unknown needs that
  * hold less than grow_part and began less than a lease ago. */

@@ -18,7 +18,9 @@ struct parts {
     bool several_users_wait; /* such jobs of several users wait */
 };
 
+/* The job has joined: notes whether jobs of several users have. */
 void parts_joined(struct sched *s, uint32_t job);
+/* Computes the parts, and the leader and the memory of each user. */
 struct parts parts_of(struct sched *s);
 /* The waiting job would exceed its user's part while another user's job waits within its own. A job
  * that was overtaken `overtakes` times no longer yields. */

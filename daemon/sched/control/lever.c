@@ -15,9 +15,9 @@
             above */
 #define BEYOND \
     0.25 /* a move goes beyond the visited positions by at most this part of their distance */
-#define BEYOND_LEAST                                                                             \
-    0.1 /* least such distance, as a part of the whole way, when the visited positions are close \
-           together */
+#define BEYOND_LEAST                                                                              \
+    0.1 /* least distance by which a move may go beyond them, as a part of the whole way, however \
+           close together they are */
 #define STEEPEST                                                                                  \
     4.0 /* the slope is at most this many times steeper than expected, which bounds the move from \
            below */

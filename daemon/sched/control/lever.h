@@ -25,7 +25,7 @@
 struct lever {
     double at;    /* position; 0: takes nothing, 1: takes all it can */
     double moved; /* length of its latest move; 0: nothing can be learned from it */
-    /* fading sums of x*x, x*y, y*y; x: length of a move, y: the change of latency behind it */
+    /* fading sums of x*x, x*y, y*y; x: length of a move, y: the change of latency that followed */
     double xx, xy, yy;
     double moves;     /* number of moves, fading alike */
     double low, high; /* range of visited positions, not fading; valid after the first move */

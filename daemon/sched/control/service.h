@@ -25,9 +25,9 @@ struct service {
     uint64_t latency_ns[SERVICE_WINDOW];
     uint64_t measured_ns; /* in the latest period that had a request; 0: none yet */
     uint64_t periods;     /* periods with a request */
-    uint64_t violations;  /* periods of these in which the target was missed */
-    uint64_t stuck;       /* periods of these in which other jobs had nothing more to give up */
-    bool is_stuck;        /* the latest period was of that kind */
+    uint64_t violations;  /* periods with a request in which the target was missed */
+    uint64_t stuck;       /* violations in which other jobs had nothing more to give up */
+    bool is_stuck;        /* the latest period with a request counted in `stuck` */
 };
 
 /* Initialises the measurements, which are empty. */

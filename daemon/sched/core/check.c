@@ -77,8 +77,8 @@ static const char *wrong_job(const struct sched *s, uint32_t job) {
     return broken ? broken : wrong_lists(st, job);
 }
 
-/* Within a lane one iteration runs at a time, of the job that has the turn, and all jobs are one
- * user's. */
+/* Within a lane one iteration runs at a time, of the job that has the turn, and without share_users
+ * all jobs are one user's. */
 static const char *wrong_lanes(const struct sched *s) {
     const struct sched_state *st = &s->st;
     for (uint32_t a = st->admitted; a != SCHED_NONE; a = st->jobs[a].admitted_next)

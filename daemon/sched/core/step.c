@@ -2,8 +2,8 @@
  *
  * The scheduler's step: takes the events in their order, admits jobs, gives out turns, then runs
  * the operations that the kernel policy picks. All memory that a step can need is reserved before
- * the step changes anything (room.c). So running out of memory leaves the state unchanged, and a
- * steady state allocates nothing.
+ * the step changes anything (step_memory.h). So running out of memory leaves the state unchanged,
+ * and a steady state allocates nothing.
  */
 #include "daemon/sched/core/step.h"
 
@@ -299,8 +299,8 @@ static inline void take_event(struct sched *s, const struct sched_event *e) {
 
 /* ---- the order of events -------------------------------------------------------------------- */
 
-/* LEFT is taken last when its job sent an event that is taken later than LEFT before it in the
- * array. */
+/* LEFT is taken last if an earlier event in the array is of the same job and of a kind that is
+ * taken after LEFT. */
 static bool left_waits(const struct sched_event *events, uint32_t left) {
     for (uint32_t i = 0; i < left; i++)
         if (events[i].job == events[left].job && events[i].kind > SCHED_LEFT) return true;

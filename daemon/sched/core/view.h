@@ -14,7 +14,7 @@ struct sched_state;
 
 struct sched_job_view {
     uint32_t lane;      /* SCHED_NO_LANE while the job waits */
-    uint32_t position;  /* place in the admission queue, from 1; 0: admitted */
+    uint32_t position;  /* place in the admission queue, from 1; 0: not in it */
     enum sched_why why; /* reason why it does not run now; NONE: it may */
     bool turn;          /* the job has its lane's turn */
     bool swapped;
@@ -27,12 +27,12 @@ struct sched_job_view {
     uint64_t busy_ns, waited_ns; /* device time received; time from JOINED to ADMIT */
     uint64_t request_ns;         /* latency of a request alone, given or learned; 0: unknown yet */
     uint32_t inflight_cap;       /* current K of this job */
-    uint64_t slo_ns;             /* latency target; 0: none, and the next four are 0 too */
+    uint64_t slo_ns; /* latency target; 0: none, and the members up to `stuck` are 0 too */
     uint32_t slo_of;
     uint64_t measured_ns; /* in the latest control period that had a request; 0: none yet */
     uint64_t periods, violations,
-        stuck; /* periods with requests; periods that missed the target; periods of these in which
-                  others had nothing left to give up */
+        stuck; /* periods with requests; periods that missed the target; those of the latter in
+                  which others had nothing left to give up */
     uint64_t pause_ns; /* pause after each of its iterations */
     uint32_t sms;      /* multiprocessors that it may use; 0: all */
 };

@@ -36,7 +36,7 @@ void share_enter(struct sched *s);
 
 /* Charges the job for `ns` of service; negative: gives it back. */
 void share_charge(struct sched *s, uint32_t job, int64_t ns);
-/* The job has a new number, which does not include its operations on the device yet. */
+/* Charges the job, which has a new number, for its operations on the device. */
 void share_begin(struct sched *s, uint32_t job);
 /* The job, next to get the turn of its lane from an idle holder, starts to compete. */
 void share_wait(struct sched *s, uint32_t job);
@@ -55,8 +55,8 @@ void share_ended(struct sched *s, uint32_t op, uint64_t busy_ns);
 /* The service with which a new job of the lane begins. */
 uint64_t share_floor(struct sched *s, uint32_t lane);
 
-/* Returns the operation to send now, or SCHED_NONE. Sets the time at which there may be one without
- * an event. */
+/* Returns the operation to send now, or SCHED_NONE. Sets share.wake_ns, the time at which there may
+ * be one without an event. */
 uint32_t share_pick(struct sched *s);
 /* The job's operations may run, as of the latest look at the competing jobs. */
 bool share_allows(const struct sched *s, uint32_t job);

@@ -122,8 +122,8 @@ static bool ends_before(const void *domains, uint32_t a, uint32_t b) {
     return d[a].end_ns < d[b].end_ns;
 }
 
-/* Schedules a look at the domain. The time only moves forward here; a look that comes too early
- * corrects it. */
+/* Schedules a look at the domain. The time only becomes earlier here; a look that comes too early
+ * sets a later one. */
 static void watch_at(struct sched_state *st, struct sched_domain *d, uint64_t end_ns) {
     struct minheap *ends = &st->ends;
     uint32_t domain = (uint32_t)(d - st->domains), at = ends->place[domain];

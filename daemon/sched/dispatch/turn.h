@@ -35,7 +35,7 @@ void turn_resumed(struct sched *s, uint32_t job);
 /* Called when the job has nothing left to run, though its iteration may continue. If another job
  * waits for its turn, the turn ends soon. */
 void turn_drained(struct sched *s, uint32_t job);
-/* Earliest time at which a turn ends; SCHED_NEVER: none does. */
+/* Earliest time at which turn_look must look at a turn again; SCHED_NEVER: no turn. */
 static inline uint64_t turn_end_at(const struct sched_state *st) {
     return st->ends.count ? st->domains[st->ends.items[0]].end_ns : SCHED_NEVER;
 }

@@ -4,11 +4,13 @@
  * both over the request's remaining kernels. Three assumptions:
  *
  *   sequence  the kernels of a request are nearly those of the previous one, and another request
- * may follow at once slots     a kernel that begins while a best-effort wave holds SMs that it
- * needs waits for the end of that wave: with stream priorities for one wave at most. Slots that the
- * request's kernel leaves free belong to the best-effort kernel until its next wave ends units two
- * kernels that use a unit (arithmetic, memory bandwidth) share it max-min, and a part of it is lost
- * to contention
+ *             may follow at once
+ *   slots     a kernel that begins while a best-effort wave holds SMs that it needs waits for the
+ *             end of that wave: with stream priorities for one wave at most. Slots that the
+ *             request's kernel leaves free belong to the best-effort kernel until its next wave
+ *             ends
+ *   units     two kernels that use a unit (arithmetic, memory bandwidth) share it max-min, and a
+ *             part of it is lost to contention
  *
  * contention.h defines the loss and the slots. Pure. Owner: the policy.
  */

@@ -17,10 +17,10 @@
  *
  *   foreseen      a kernel waits for the predicted next request of a job (arrival.h) if it would
  *                 still run at that time and delay the request by more than its slack, as long as
- *                 that costs best-effort jobs at most the budget of holding.h
+ *                 that costs best-effort jobs at most the budget of hold_budget.h
  *   slices        where the device has slices, a kernel that is running when a request arrives, and
  *                 would delay it by more than its slack, is preempted until the request ends
- * (stand.h)
+ *                 (preempted_jobs.h)
  */
 #include <stddef.h>
 
@@ -39,7 +39,7 @@
     950 /* thousandths of a job's requests: when so many come without a pause, none is late */
 
 struct job {
-    struct candidate_job waiting; /* best-effort; first member, as waiting.h requires */
+    struct candidate_job waiting; /* best-effort; first member: candidate_queue.h */
     struct preempted_job stand;   /* best-effort: preemption of its kernels on the device */
     struct forecast sequence;     /* high-priority: the kernels of its requests */
     struct forecast_use takes;    /* best-effort: resources of the kernel on the device */

@@ -4,9 +4,9 @@
  * have a turn. The core queues the jobs that have an operation to run, in one of two ways:
  *
  *   by rank   the job with the smallest rank first, with its oldest operation. Without a rank hook,
- * a job's rank is the arrival of that operation: all run in order of arrival. classes high-priority
- * jobs (spec.priority above 0) in turn, then best-effort jobs in turn. A best-effort memory
- * operation runs at once, since it uses no SM; a kernel if it may.
+ *             a job's rank is the arrival of that operation: all run in order of arrival
+ *   classes   high-priority jobs (spec.priority above 0) in turn, then best-effort jobs in turn. A
+ *             best-effort memory operation runs at once, since it uses no SM; a kernel if it may
  *
  * A policy adds a rule: `rank`, `may`, and the state that these need. Every hook may be NULL. Hooks
  * see the state read-only. A policy's memory is st->own.policy, and an item for each job in
@@ -68,7 +68,8 @@ struct policy {
      * SCHED_NONE. Called until it returns SCHED_NONE; st->jobs[job].still has changed by the next
      * call. A job without kernels on the device is resumed. */
     uint32_t (*turned)(const struct sched_state *st);
-    /* Time at which `may` may change its answer without an event; SCHED_NEVER: none. */
+    /* Time at which `may`, `next` or `turned` may change its answer without an event; SCHED_NEVER:
+     * none. */
     uint64_t (*wake)(const struct sched_state *st);
     /* Returns SM_THRESHOLD in effect. */
     uint32_t (*sm_threshold)(const struct sched_state *st);

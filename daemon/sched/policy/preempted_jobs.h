@@ -23,7 +23,7 @@ struct preempted_job {
     /* Expected remaining time of its operations on the device when it was preempted. */
     uint64_t left_ns;
     bool in;
-    bool stands; /* is preempted, or will be with the next answer of preempted_turned */
+    bool stands; /* is preempted, or will be after the next answer of policy.turned */
     bool spared; /* was preempted for long enough; not again until its current kernel ends */
 };
 
@@ -31,7 +31,7 @@ struct preempted_jobs {
     uint32_t first;    /* a link */
     uint32_t count;    /* number of preempted jobs */
     uint64_t until_ns; /* time at which all preempted jobs resume */
-    bool came;         /* a request has arrived since the last answer */
+    bool came;         /* a request has arrived since the jobs were last looked at */
     bool look;         /* a job's state may have to be reported */
 };
 

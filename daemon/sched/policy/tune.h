@@ -21,9 +21,9 @@
 
 struct tune {
     uint32_t low, high; /* values up to low were accepted, values from high on rejected */
-    uint32_t value;     /* value being tried, or found; 0 before the first iteration */
-    uint32_t most;      /* largest number of SMs that a best-effort kernel needed */
-    uint32_t let;       /* iterations so far in which all kernels were admitted */
+    uint32_t value; /* value being tried, or found; 0 at first; UINT32_MAX while all are admitted */
+    uint32_t most;  /* largest number of SMs that a best-effort kernel needed */
+    uint32_t let;   /* iterations so far in which all kernels were admitted */
     uint32_t count;
     uint64_t sum_ns;
 };

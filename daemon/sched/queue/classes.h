@@ -33,11 +33,11 @@ struct classes {
     uint32_t first[CLASS_COUNT];   /* job that is served next; CLASSES_NONE: no job has work */
     uint32_t running[CLASS_COUNT]; /* operations on the device */
     uint32_t kernels;              /* best-effort kernels on the device */
-    uint64_t outstanding_ns;       /* expected device time of these kernels */
-    uint64_t sms;                  /* SMs that their blocks fill together */
-    uint32_t *high;                /* the high-priority jobs, in no order, [cap] */
+    uint64_t outstanding_ns; /* expected device time of the best-effort kernels on the device */
+    uint64_t sms;            /* SMs that the blocks of these kernels fill together */
+    uint32_t *high;          /* the high-priority jobs, in no order, [cap] */
     uint32_t high_count;
-    uint64_t request_ns; /* shortest latency alone of these; 0: none or unknown */
+    uint64_t request_ns; /* shortest latency alone of the high-priority jobs; 0: none or unknown */
 };
 
 /* Allocates slots for jobs below `jobs`. Returns 0 or -ENOMEM. */

@@ -43,13 +43,13 @@ uint64_t checkpoint_hash(const struct checkpoint *c);
 #define CHECKPOINT_TEXT 128u
 size_t checkpoint_line(const struct checkpoint *c, size_t *at, char *out);
 
-/* Begins to read a checkpoint. Returns 0, -ENOMEM, or -EINVAL if the line is not "checkpoint ...".
- * Sets `build` and `hash` to what the line claims. */
+/* Begins to read a checkpoint. Returns 0, or -EINVAL if the line is not "checkpoint ...". Sets
+ * `build`, `hash` and `bytes`, the size, to what the line claims. */
 #define CHECKPOINT_BUILD 32u /* including the terminator */
 int checkpoint_read_head(struct checkpoint *c, const char *line, char build[CHECKPOINT_BUILD],
                          uint64_t *hash, size_t *bytes);
-/* Reads a line of a checkpoint. Returns 0; 1 if the line is not part of a checkpoint; -EINVAL or
- * -ENOMEM. */
+/* Reads a line of a checkpoint of `bytes`. Returns 0; 1 if the line is not part of a checkpoint;
+ * -EINVAL if it is malformed or exceeds the size; -ENOMEM. */
 int checkpoint_read_line(struct checkpoint *c, const char *line, size_t bytes);
 
 #endif

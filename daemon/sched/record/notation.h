@@ -23,7 +23,7 @@
  *   J!P,E              measured
  *   J&                 fixed: never swapped out from now on
  *   J^                 wanted: has work, but is swapped out
- *   J~                 held: its memory has arrived now
+ *   J~                 held: memory that it was given has just arrived
  *   J%opts             set, to these options and the defaults of all others
  *   policy(KEY=VALUE,...)  a configuration; omitted parameters have their defaults
  *   .                  only time passed
@@ -32,14 +32,15 @@
  *
  * An action is a phrase: `run J:N`, `admit J@LANE`, `refuse J REASON`, `grant J`, `deny J`,
  * `wait J`, `move J@LANE`, `lane LANE=BYTES`, `switch J`, `spill J`, `restore J`, `out J*BYTES`,
- * `in J*BYTES`, `level J=N`, `share J=SMS`, `arm TIME`, `reject J KIND: WHY`.
+ * `in J*BYTES`, `level J=N`, `share J=SMS`, `still J=1`, `still J=0`, `arm TIME`,
+ * `reject J KIND: WHY`.
  *
  * A recording consists of lines: NOTATION_HEAD; the scheduler's configuration as
- * `config capacity=N chunk=N sms=N share_users=N [one_user=N] policy(...)`; a checkpoint
- * (checkpoint.h), unless it begins with the scheduler's creation; steps; NOTATION_WITHIN, if it
- * ended within a step, whose actions are unknown; NOTATION_END. A step is `@TIME`, its events in
- * the order of their array, one per line, and its actions in order, each after `> `. Lines that
- * begin with # are comments.
+ * `config capacity=N chunk=N sms=N share_users=N [one_user=N] [share_sms=N] [slice=N] policy(...)`;
+ * a checkpoint (checkpoint.h), unless it begins with the scheduler's creation; steps;
+ * NOTATION_WITHIN, if it ended within a step, whose actions are unknown; NOTATION_END. A step is
+ * `@TIME`, its events in the order of their array, one per line, and its actions in order, each
+ * after `> `. Lines that begin with # are comments.
  */
 #ifndef DAEMON_SCHED_RECORD_NOTATION_H
 #define DAEMON_SCHED_RECORD_NOTATION_H

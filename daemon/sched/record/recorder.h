@@ -35,13 +35,14 @@ void recorder_answer(struct recorder *r, const struct sched_actions *actions);
 void recorder_end(struct recorder *r);
 
 /* Writes the recording to a file. Allocates nothing, so that a signal handler may call it; a step
- * without an answer has no actions then. Returns 0 or -errno. */
+ * without an answer has no actions then. Returns 0 or -errno; -ENODATA: nothing is recorded. */
 int recorder_write(const struct recorder *r, int fd);
 
 /* ---- while it goes on ------------------------------------------------------------------------ */
 
 /* Begins to write a recording from here on, as steps come. Takes a checkpoint of the scheduler,
- * between two steps. Returns 0 or -errno; -EBUSY: one is being written already. */
+ * between two steps. On success recorder_stop closes `fd`. Returns 0; -ENOMEM; -EBUSY: one is being
+ * written already. */
 int recorder_stream(struct recorder *r, const struct sched *s, int fd);
 /* Ends the recording and closes the descriptor. Returns 0, or -errno if it could not be written. */
 int recorder_stop(struct recorder *r);
