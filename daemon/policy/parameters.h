@@ -40,14 +40,15 @@ struct parameter {
     size_t offset; /* in struct policy_config */
 };
 
-/* NULL for an index of PARAMETERS or more. */
+/* The parameter with this index, from 0, in the order of policies.def; NULL for PARAMETERS or more.
+ */
 const struct parameter *parameters_at(int index);
 /* Find a parameter by its name or by its field; NULL if there is none. */
 const struct parameter *parameters_find(const char *name);
 const struct parameter *parameters_find_field(const char *field);
 
 int64_t parameters_get(const struct policy_config *c, const struct parameter *k);
-/* Returns false if the number is too large for the member. */
+/* Returns false if the number does not fit into the member, which is then set to a part of it. */
 bool parameters_put(struct policy_config *c, const struct parameter *k, int64_t value);
 /* Tests that both configurations are equal. */
 bool parameters_same(const struct policy_config *a, const struct policy_config *b);
@@ -71,8 +72,8 @@ const char *parameters_expected(enum parameters_type type);
  * parameter and its bounds. */
 int parameters_check(const struct parameter *k, int64_t value, char *why, size_t cap);
 /* Tests whether the scheduler accepts the configuration: names are terminated, and every parameter
- * is unset or at most its maximum. A value below the minimum is accepted, because it does no harm.
- * Returns 0, or -EINVAL with the reason as above; `why` may be NULL. */
+ * is unset or at most its maximum. Values from 0 to the minimum are accepted, because they do no
+ * harm. Returns 0, or -EINVAL with the reason as above; `why` may be NULL. */
 int parameters_check_all(const struct policy_config *c, char *why, size_t cap);
 
 #endif

@@ -12,7 +12,7 @@ struct policies_entry {
     const char *name, *sentence;
 };
 
-/* In the order of policies.def; NULL past the end. */
+/* The policy with this index, from 0, in the order of policies.def; NULL past the end. */
 const struct policies_entry *policies_at(int index);
 /* NULL if there is no such policy of that kind. */
 const struct policies_entry *policies_find(enum policies_grain grain, const char *name);
