@@ -28,7 +28,7 @@ struct recorder_half {
     size_t used, cap;
     struct checkpoint begin;
     bool whole; /* begins with the scheduler's creation: no checkpoint is needed */
-    bool kept;  /* its beginning and its steps are valid */
+    bool kept;  /* the beginning and the steps are valid */
 };
 
 /* Text on its way to a file. */
