@@ -29,8 +29,7 @@
 
 #define MODULE_LOAD_WHY_BYTES 1024
 
-/* ---- background tasks --------------------------------------------------------------------------
- */
+/* ---- background tasks ------------------------------------------------------------------------ */
 
 /* A background task for a client: the request and the result. */
 struct loading {

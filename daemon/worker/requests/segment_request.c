@@ -29,8 +29,7 @@ static void answer_segment(struct client *c, const struct wire_segment *rec,
     reply_send(&c->com, &rec->rec, err, &reply, err ? 0 : sizeof(reply));
 }
 
-/* ---- in parts ---------------------------------------------------------------------------------
- */
+/* ---- in parts -------------------------------------------------------------------------------- */
 
 static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
