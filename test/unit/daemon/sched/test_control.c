@@ -19,8 +19,8 @@
 #include "test/lib/sched/schedtrace.h"
 
 #define PERIOD "lane=pack,period_ns=100,period_requests=1,period_cycles=1"
-/* A pause of 1 ns takes away a tenth of that; withholding all SMs takes 1000 ns; the device has
- * 80 SMs. */
+/* A pause of 1 ns reduces the latency by 0.1 ns, withholding all SMs by 1000 ns; the device has 80
+ * SMs. */
 #define GIVEN \
     PERIOD ",control=gpucolo,most_pause_ns=1000,slope_pause=100000,slope_share=1,share_first=0"
 #define JOBS "@0 +1(1,1)s100 +2(1,1)\n"
@@ -72,8 +72,7 @@ static void period(struct sched *s, uint64_t *now, uint32_t *iteration, uint64_t
     play(s, script);
 }
 
-/* ---- the seam --------------------------------------------------------------------------------
- */
+/* ---- the seam -------------------------------------------------------------------------------- */
 
 Test(control, without_a_promise_a_controller_does_nothing_and_asks_for_no_time) {
     static const char script[] = "@0 +1(1,1)h1 +2(1,1)\n"
@@ -230,8 +229,7 @@ Test(control, when_the_controller_goes_what_it_took_comes_back) {
                   "@700 share 2=0, arm 4000001401\n");
 }
 
-/* ---- gpucolo ---------------------------------------------------------------------------------
- */
+/* ---- gpucolo --------------------------------------------------------------------------------- */
 
 Test(control, gpucolo_moves_the_pause_by_the_error_over_the_slope) {
     struct sched *s = make(GIVEN);
@@ -382,8 +380,7 @@ Test(control, gpucolo_learns_what_a_pause_does) {
     sched_destroy(s);
 }
 
-/* ---- for comparison --------------------------------------------------------------------------
- */
+/* ---- for comparison -------------------------------------------------------------------------- */
 
 #define FIRST_PERIOD      \
     JOBS "@1 1:10 2:20\n" \
@@ -449,7 +446,7 @@ Test(control, gslice_pays_for_a_restart) {
 #define TURN_NS 10000000ul
 #define TURNS 200
 
-/* Expects these mean shares over time of two jobs, of 80 SMs. */
+/* Computes the mean shares over time of jobs 1 and 2, in SMs of 80. */
 static void means(struct sched *s, double *of) {
     char script[32];
     of[0] = of[1] = 0;

@@ -90,8 +90,7 @@ Test(lever, a_target_out_of_reach_leaves_it_at_its_end) {
     }
 }
 
-/* ---- learning --------------------------------------------------------------------------------
- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 /* One period: learns the effect of the last move, and moves. `noise`: relative error of the
  * measurement. */

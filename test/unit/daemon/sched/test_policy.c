@@ -39,8 +39,7 @@ static void expect(const char *kernel, const char *script, const char *trace) {
     sched_destroy(s);
 }
 
-/* ---- streams ---------------------------------------------------------------------------------
- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 Test(policy, streams_goes_by_arrival_over_all_jobs) {
     expect("streams",

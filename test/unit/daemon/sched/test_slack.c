@@ -44,7 +44,7 @@ Test(slack, what_a_kernel_takes_follows_from_its_class_and_size) {
     cr_expect_eq(u.memory, 300);
 }
 
-/* A request of kernels a to e; the first has begun. */
+/* A request whose kernels are `steps`; the first has begun. */
 static struct forecast request(const struct forecast_use *steps, uint32_t count) {
     struct forecast f = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -280,8 +280,7 @@ Test(slack, a_request_that_waited_gets_little) {
     sched_destroy(s);
 }
 
-/* ---- devices with slices -----------------------------------------------------------------------
- */
+/* ---- devices with slices --------------------------------------------------------------------- */
 
 static struct sched *make_sliced(int slices) {
     struct sched *s;
@@ -440,8 +439,7 @@ Test(slack, who_has_nothing_on_the_device_stands_still_no_longer) {
     sched_destroy(s);
 }
 
-/* ---- expected requests
- * ------------------------------------------------------------------------ */
+/* ---- expected requests ----------------------------------------------------------------------- */
 
 #define MS 1000000ull
 

@@ -413,7 +413,8 @@ Test(turn, a_wait_in_vain_ends_and_is_not_tried_again_before_memory_comes_back) 
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-/* The same for an admitted job, however long a lease is. */
+/* An admitted job that grows also gets the memory of another user's idle job, however long a lease
+ * is. */
 Test(turn, the_memory_of_an_idle_job_goes_to_another_users_that_grows) {
     struct sched *s = make(
         (struct policy_config){.lane = "pack", .idle_after_ns = 50, .exclusive = -1, .swap = -1},
@@ -487,7 +488,7 @@ Test(turn, beyond_its_part_a_user_waits_for_another_one) {
     sched_destroy(s);
 }
 
-/* This has a limit: job 4 has already overtaken job 3. */
+/* A job that was overtaken `overtakes` times no longer yields: job 4 has overtaken job 3. */
 Test(turn, who_was_overtaken_often_enough_waits_for_no_other_user) {
     struct sched *s = make(
         (struct policy_config){.lane = "fair", .overtakes = 1, .exclusive = -1, .swap = -1}, 20);

@@ -292,8 +292,7 @@ Test(loading, clients_come_and_go_in_the_middle_of_it) {
     end(&w);
 }
 
-/* ---- the heap after reading images
- * --------------------------------------------------------------- */
+/* ---- the heap after reading images ----------------------------------------------------------- */
 
 #ifndef __SANITIZE_ADDRESS__ /* ASan's allocator keeps freed memory */
 #define PIECES 4096

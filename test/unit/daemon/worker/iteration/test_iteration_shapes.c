@@ -98,8 +98,7 @@ static void play(void (*round)(struct shape *s, uint32_t i), struct expected e) 
     iteration_destroy(s.it);
 }
 
-/* ---- servers: the round ends where the program falls idle -------------------------------------
- */
+/* ---- servers: the round ends where the program falls idle ------------------------------------ */
 
 static void serve(struct shape *s, uint32_t i) {
     kernels(s, 0, 12);
@@ -219,8 +218,7 @@ Test(iteration_shapes, server_of_two_models_in_turn) {
     play(serve_two_models, (struct expected){ITERATION_GAP, 190, true});
 }
 
-/* ---- trainers: the round begins with its first operation --------------------------------------
- */
+/* ---- trainers: the round begins with its first operation ------------------------------------- */
 
 static void train(struct shape *s, uint32_t i) {
     (void)i;
