@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Handles, which a program holds for a stream, event, module and so on. A handle is a number with a
- * kind, a generation and an index. It never equals a pointer of the program, because bits 48 to 63
- * are not a valid address: programs do pass pointers of their own in place of handles. An object
- * stores its current handle; a handle is valid when the object at its index has the same one.
+ * kind, a generation and an index. It never equals a pointer of the program, because no address has
+ * HANDLE_TAG in its bits 48 to 63: programs do pass pointers of their own in place of handles. An
+ * object stores its current handle; a handle is valid when the object at its index has the same
+ * one.
  */
 #ifndef SHIM_HANDLE_H
 #define SHIM_HANDLE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The library's locks. No lock is held across a wait for the worker (connection/wait.h), because
- * the worker may wait in turn for a thread that needs the lock. Builds with LOCK_CHECK count the
- * locks of a thread, and abort where it would wait while holding one.
+ * The library's locks. No lock of these kinds is held across a wait for the worker
+ * (connection/wait.h), because the worker may wait in turn for a thread that needs the lock. Builds
+ * with LOCK_CHECK count the locks of a thread, and abort where it would wait while holding one.
  *
  * `struct lock` is for a few instructions: one locked instruction to take, none to release, no
  * system call unless the holder was descheduled. lock_enter and lock_leave are for pthread mutexes,

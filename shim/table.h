@@ -20,7 +20,8 @@
 struct table {
     size_t bytes; /* bytes of an item */
     _Atomic(char *) blocks[TABLE_BLOCKS];
-    /* For table_take: the first number never used, and the number given back last, plus 1. */
+    /* For table_take: numbers from `limit` on were never used; `vacant` is the number given back
+     * last, plus 1, or 0. */
     _Atomic uint32_t limit;
     uint32_t vacant;
 };
@@ -31,7 +32,7 @@ static inline void *table_at(const struct table *t, uint32_t number) {
     return block ? block + number % TABLE_BLOCK * t->bytes : NULL;
 }
 
-/* The head of items that are taken and given back (table_take). */
+/* The first member of items that table_take and table_give manage. */
 struct table_item {
     uint32_t number;
     uint32_t next_vacant; /* number of the next unused item, plus 1; 0: none */
@@ -67,7 +68,7 @@ static inline void table_give(struct table *t, void *item) {
     t->vacant = given->number + 1;
 }
 
-/* The most numbers that the daemon accepts: daemons before 1.9 accept fewer. */
+/* Returns how many numbers the daemon accepts: `most`, or `before` from daemons before 1.9. */
 #define TABLE_GREW 9
 static inline uint32_t table_most(uint32_t most, uint32_t before) {
     return state.conn.minor < TABLE_GREW ? before : most;

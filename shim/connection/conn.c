@@ -34,23 +34,23 @@
 #endif
 
 #define CONN_OFFERS 64   /* offers to try before giving up */
-#define CONN_PAGE_GREW 9 /* first minor version with the further members of the completion page */
+#define CONN_PAGE_GREW 9 /* first minor version whose completion page has `savepoint` and more */
 #define CONN_WORKERS \
-    4                /* most workers that may end, one after the other, before the job is blamed */
-#define CONN_MINOR 5 /* daemons of an older minor version do not describe their device */
+    4 /* the job is refused when this many workers in turn ended before its welcome */
+#define CONN_MINOR 5    /* daemons of an older minor version do not describe their device */
 #define COMMAND_MINOR 9 /* first minor version in which a daemon accepts a command line */
 #define CONN_WINDOW_MAX (1ull << 46)
 
 _Static_assert(sizeof(((struct wire_hello *)0)->name) == TITLE_BYTES, "a title fits");
 
-/* Returns how many bytes of the completion page are read. Older daemons have no more; members that
- * newer daemons append are not known here. */
+/* Returns how many bytes of the completion page are mapped. Older daemons have no more; members
+ * that newer daemons append are not known here. */
 static size_t page_bytes(uint16_t minor) {
     return minor < CONN_PAGE_GREW ? offsetof(struct wire_completion, savepoint)
                                   : sizeof(struct wire_completion);
 }
 
-/* Describes the job by the user's settings and the program's profile name. */
+/* Describes the job by the settings in the environment and the program's profile name. */
 static void describe(struct wire_job *job) {
     char why[JOB_WHY_BYTES];
     static bool said; /* programs call again after an error */
@@ -64,8 +64,8 @@ static void describe(struct wire_job *job) {
     job->profile = program_identity_self();
 }
 
-/* Records a final refusal, by salusd or by this library. The log has the reason; here the program's
- * launcher is told. */
+/* Records a final refusal, by salusd or by this library, and tells `salusctl run` the reason. The
+ * caller has logged it. Returns `err`. */
 static int told(struct conn *c, int err, const char *why) {
     refusals_tell(why, SIZE_MAX);
     c->refused = true;
@@ -86,8 +86,8 @@ static bool is_unreachable(int err) {
            err == -EPERM || err == -ENAMETOOLONG;
 }
 
-/* Finds the job's GPU. A misspelt choice is an error, because the job would silently run on another
- * GPU. The error is logged once: programs call again. */
+/* Finds the job's GPU. A misspelt choice is an error: otherwise the job would silently run on
+ * another GPU. The error is logged once, because programs call again. */
 static int find_gpu(struct conn *c, uint32_t *gpu) {
     static bool said;
     char why[GPU_CHOICE_WHY_BYTES];
@@ -205,7 +205,8 @@ static void *map_at(uint64_t at, uint64_t bytes, int prot, int kind, int fd) {
     return (void *)(uintptr_t)p; /* -1 is MAP_FAILED */
 }
 
-/* Maps memory that a forked child does not get and core files leave out. */
+/* Maps memory that a forked child does not get and core files leave out. `at` 0: at any address;
+ * `fd` < 0: anonymous memory. NULL with errno on failure; EEXIST: the addresses are in use. */
 static void *map_shared(uint64_t at, uint64_t bytes, int prot, int fd) {
     int kind = MAP_NORESERVE | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
     void *p = at ? map_at(at, bytes, prot, kind, fd) : mmap(NULL, bytes, prot, kind, fd, 0);
@@ -377,8 +378,8 @@ int conn_open(struct conn *c) {
 
 /* ---- change of the worker -------------------------------------------------------------------- */
 
-/* Receives the next message, which must have arrived already, and its descriptor. -1: this process
- * has reached its limit of descriptors. */
+/* Receives the next message, which must have arrived already, and its descriptor. *fd is -1 when
+ * this process has reached its limit of descriptors. */
 static int receive_moved(const struct conn *c, struct wire_moved *m, int *fd) {
     struct pollfd p = {.fd = c->sock, .events = POLLIN};
     int nfds = 1;

@@ -23,12 +23,12 @@ struct conn {
     /* The page stays at one address, also when the job moves to another worker. */
     const struct wire_completion *completion;
     _Atomic uint32_t moved; /* number of the wire_moved whose page is mapped; 0: the first page */
-    bool refused;           /* the reason was logged */
+    bool refused;           /* the job was refused, and the reason logged */
     int workers_lost;       /* workers that ended while the connection was being opened */
-    int sock;               /* is closed when either side ends */
+    int sock;               /* connection to the broker; it hangs up when the broker ends */
     int doorbell;           /* eventfd that wakes the worker */
     int host; /* the host window's file; programs may close descriptors that they do not know */
-    uint64_t host_inode; /* identifies that file */
+    uint64_t host_inode; /* inode of the host window's file, which identifies it */
 };
 
 /* Returns 0, or -errno / ERR_* with one line in the log that says what to do. On failure nothing

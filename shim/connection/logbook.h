@@ -32,8 +32,8 @@ uint32_t logbook_oldest(void);
  * yet. */
 bool logbook_line(uint32_t entry, char line[LOGBOOK_LINE], size_t *bytes);
 
-/* Registers a callback; 0 when there are too many. logbook_unregister returns false for an unknown
- * callback. */
+/* Registers a callback and returns its number; 0 when LOGBOOK_CALLBACKS are registered.
+ * logbook_unregister returns false for an unknown number. */
 uint32_t logbook_register(CUlogsCallback function, void *data);
 bool logbook_unregister(uint32_t callback);
 

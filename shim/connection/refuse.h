@@ -4,8 +4,9 @@
  * because some libraries ignore the error and go on with old memory. The log has the first refused
  * kernel of a process, the first refused module (which may be a probe), and each unsupported call
  * once, up to REFUSE_CALLS of them. SALUS_LOG=shim:warn logs the others too, and
- * SALUS_LOG=shim:none logs nothing. With SALUS_STRICT=1 the process ends at the first refusal, with
- * JOB_STRICT_EXIT. Any thread; preserves errno.
+ * SALUS_LOG=shim:none logs nothing. With SALUS_STRICT=1 the process ends, with JOB_STRICT_EXIT, at
+ * the first refused kernel, module, call or registered memory; the other reports do not end it,
+ * because the program gets an error as well. Any thread; preserves errno.
  */
 #ifndef SHIM_CONNECTION_REFUSE_H
 #define SHIM_CONNECTION_REFUSE_H
@@ -22,14 +23,15 @@
 int refuse_is_code(int err);
 
 /* Report a refused kernel or module. `code`: an address in the image, which identifies the file
- * that contains it; may be NULL. `reason`: text from elsewhere, `reason_bytes` or up to its NUL. */
+ * that contains it; may be NULL. `reason`: a text of at most `reason_bytes` that may end earlier,
+ * with a NUL. */
 void refuse_kernel(const char *name, const void *code, int err, const char *reason,
                    size_t reason_bytes);
 void refuse_module(size_t image_bytes, const void *code, int err, const char *reason,
                    size_t reason_bytes);
 
-/* Reports an allocation beyond the user's limit, which no CUDA error expresses. Logged the first
- * time. Does not end a strict job, since the program gets an error as well. */
+/* Reports an allocation beyond a limit of the user's jobs, which no CUDA error expresses. Logged
+ * the first time. */
 void refuse_memory(size_t bytes, const char *reason, size_t reason_bytes);
 
 /* Objects of which a job can have a limited number: X(NAME, text). */
@@ -66,7 +68,8 @@ void refuse_addresses(uint64_t bytes, uint64_t window_bytes);
 void refuse_export(const char *reason, size_t reason_bytes);
 
 /* Reports that registered memory cannot be mapped for the device
- * (docs/adr/0015-registered-memory.md), with the reason. */
+ * (docs/adr/0015-registered-memory.md), with the reason. Logged the first time. Returns
+ * CUDA_ERROR_NOT_SUPPORTED. */
 CUresult refuse_registered(const char *reason);
 
 /* Reports an unsupported call. The caller reports each name once. Returns CUDA_ERROR_NOT_SUPPORTED.

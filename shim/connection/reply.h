@@ -14,12 +14,12 @@
 struct reply {
     int32_t result; /* 0, -errno or ERR_* */
     int32_t cuda;   /* the driver's own result, or 0 */
-    uint32_t bytes;
+    uint32_t bytes; /* bytes of `data` that the worker filled */
     unsigned char data[WIRE_REPLY_BYTES];
 };
 
-/* Sends head||tail and waits. Returns the sticky error when no answer comes; otherwise the CUresult
- * of the answer. `out` is filled in the latter case and may be NULL. */
+/* Sends head||tail and waits. Returns the CUresult of the answer, and fills `out`, which may be
+ * NULL. When no answer comes, returns the error that prevented it, and `out` is unchanged. */
 CUresult reply_call(void *head, uint32_t head_bytes, const void *tail, uint32_t tail_bytes,
                     struct reply *out);
 

@@ -69,8 +69,7 @@ void state_publish(void) {
     atom_store_release(&state.alive, page);
 }
 
-/* True for a job that was never admitted: a waiting job has a position in the queue, and no lane.
- */
+/* True while the job waits for admission: it has a position in the queue, and no lane. */
 static bool is_waiting(void) {
     const struct wire_stats *s = &state.conn.completion->stats;
     return !atom_load_relaxed(&s->lane) && atom_load_relaxed(&s->position);
@@ -94,7 +93,7 @@ void state_lose(int err) {
 }
 
 /* Returns the more precise reason. A worker that ends with its daemon reports only that; the daemon
- * sent the real reason before. */
+ * wrote the real reason to submission->lost before. */
 static const char *better_reason(const char *text) {
     int lost = -(int)atom_load_acquire(&state.conn.submission->lost);
     bool vague = lost && strcmp(text, err_text(ERR_BROKER_LOST)) == 0;

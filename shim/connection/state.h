@@ -18,7 +18,7 @@ struct state {
     /* A word of a page that the kernel clears in a forked child: 1 in the process that connected.
      * NULL before that. getpid would be a system call. */
     _Atomic(_Atomic uint32_t *) alive;
-    _Atomic uint32_t lost; /* CUresult once the daemon is known to have ended; sticky */
+    _Atomic uint32_t lost; /* CUresult once the daemon or the worker is known to be lost; sticky */
     struct conn conn;
     bool launch_blocking; /* CUDA_LAUNCH_BLOCKING */
     bool strict;          /* SALUS_STRICT: see refuse.h */
@@ -26,7 +26,7 @@ struct state {
 
 extern struct state state;
 
-/* Reads SALUS_LOG, once: before the first log line of calls that are possible before cuInit. */
+/* Reads SALUS_LOG, once. Called by cuInit, and by those calls that may log before cuInit. */
 void state_log(void);
 
 /* Connects; no other call may use the connection yet. 0, -errno or ERR_*. Called by one thread
@@ -50,7 +50,7 @@ static inline bool state_has_arrays(void) {
     return state.conn.device.flags & WIRE_DEVICE_ARRAYS;
 }
 
-/* True when the device writes tensor maps itself. */
+/* True when the device itself encodes tensor maps; otherwise the shim encodes them. */
 static inline bool state_has_maps(void) {
     return state.conn.device.flags & WIRE_DEVICE_MAPS;
 }
@@ -72,8 +72,8 @@ static inline CUresult state_ready(void) {
     return CUDA_SUCCESS;
 }
 
-/* Logs the reason of a fault once where the user would otherwise wonder: out of memory although
- * nothing is allocated, because the job was not admitted. Returns `fault`. */
+/* Logs the reason of a fault once, if CUDA's error does not tell it: out of memory, because the job
+ * was not admitted, or a lost worker. Returns `fault`. */
 CUresult state_say(uint32_t fault) __attribute__((cold));
 
 /* Returns the error that ended this client's context; call only after state_ready. */
@@ -89,8 +89,8 @@ static inline CUresult state_live(void) {
     return r ? r : state_fault();
 }
 
-/* Called when the daemon has ended: latches the CUresult of `err`, unless an error is latched
- * already. */
+/* Called when the daemon or the worker is lost: latches the CUresult of `err` (ERR_* or -errno) and
+ * logs it, unless an error is latched already. */
 void state_lose(int err);
 
 #endif

@@ -15,7 +15,8 @@
 
 static struct {
     struct lock lock __attribute__((aligned(64)));
-    /* Written under the lock. `launched`: since the last submit_idle; `launches`: ever. */
+    /* Written under the lock. `launched`: see submit_launched; `launches`: the program has ever
+     * launched a kernel. */
     _Atomic uint32_t launched;
     bool launches;
     struct ring_tx tx;

@@ -32,8 +32,9 @@ void *submit_begin(uint32_t stream, uint64_t *seq);
 void submit_end(uint32_t stream, uint64_t seq, uint32_t bytes);
 void submit_cancel(void);
 
-/* The form of submit_record for a caller that holds a lock: false when the ring is full. Then, with
- * no lock held, submit_wait waits until the ring is emptier than at `credit`. */
+/* The form of submit_record for a caller that holds a lock: false when the ring is full. The caller
+ * then releases its lock and calls submit_wait with `credit`, which waits until the ring has more
+ * room; 0 or the sticky error. */
 bool submit_try(void *record, uint32_t bytes, uint64_t *credit);
 CUresult submit_wait(uint64_t credit);
 
@@ -49,9 +50,10 @@ uint64_t submit_last(uint32_t stream);
 /* True when the stream has completed `seq`. */
 bool submit_done(uint32_t stream, uint64_t seq);
 
-/* True if launches, or copies of a program that never launched, were sent since the last
- * submit_idle. submit_idle tells the worker that they are complete and that the program knows. It
- * does not wake the worker, which may sleep when it has no work. */
+/* True if launches, or copies and fills of a program that never launched, were sent since the last
+ * submit_idle. submit_idle tells the worker that they are complete and that the program knows; with
+ * a full ring it sends nothing. It does not wake the worker, which may sleep when it has no work.
+ */
 bool submit_launched(void);
 void submit_idle(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Waits for a word that the worker writes. Callers hold no lock (lock.h), since a host function,
- * the callback thread or another waiter could need it. The one exception is image_enter, whose
- * callers all have a query about code.
+ * the callback thread or another waiter could need it. The exceptions are two locks for queries
+ * about code (image_enter) and about files (host_memory/share.c), which nobody else takes.
  */
 #ifndef SHIM_CONNECTION_WAIT_H
 #define SHIM_CONNECTION_WAIT_H
@@ -12,22 +12,24 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* How this thread waits: as long as the worker's hint says; spinning for longer; sleeping at once.
- */
+/* How a thread waits. WAIT_AUTO: spins for as long as the worker's hint says, then sleeps;
+ * WAIT_SPIN: spins for 10 ms, then sleeps; WAIT_BLOCK: sleeps at once. */
 enum wait_how { WAIT_AUTO, WAIT_SPIN, WAIT_BLOCK };
 
 /* Sets how this thread waits from now on. Returns the previous setting. */
 enum wait_how wait_as(enum wait_how how);
 
 /* Returns 0 once ready(arg) is true, or the sticky error when the client's context failed first.
- * Spins as long as the worker's hint says, then sleeps. */
+ * Waits as the thread's setting says (wait_as). */
 CUresult wait_until(bool (*ready)(const void *arg), const void *arg);
 
-/* The result of a query that found nothing done: CUDA_ERROR_NOT_READY, or the error when the worker
- * has ended. Programs poll instead of waiting, so this call must notice the end as well. */
+/* Returns the result of a query that found work incomplete: CUDA_ERROR_NOT_READY, or the sticky
+ * error. Programs poll instead of waiting, so this call also notices the end of worker or broker.
+ */
 CUresult wait_not_ready(void);
 
-/* Follows the job to another worker: reads that worker's page from now on, and returns true. Every
+/* Follows the job to another worker. Returns false when the job has not moved. Otherwise this
+ * process reads the new worker's page from now on, or, on failure, the sticky error is set. Every
  * wait and query does this itself. */
 bool wait_follow(void);
 
