@@ -28,8 +28,7 @@ struct context {
     _Atomic uint32_t live;
     uint32_t refs; /* retains of the primary context; of any other one, its users (cuCtxAttach,
                       cuCtxDetach) */
-    /* The position (stamp.h) that all of the context waits for, for streams that are created later.
-     */
+    /* Position (stamp.h) that every stream of the context waits for, also one created later. */
     _Atomic uint64_t awaits;
     unsigned int flags, api_version;
     unsigned long long id;

@@ -25,7 +25,7 @@ struct event *event_find(CUevent handle) {
 }
 
 /* True when the event's last record is complete. An earlier reuse of the id would give its time to
- * another event, so such ids wait. */
+ * another event, so the id waits while other ids are left. */
 static bool settled(const struct event *e) {
     struct stamp_point at = event_point(e);
     return submit_done(at.stream, at.seq);

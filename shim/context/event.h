@@ -33,7 +33,7 @@ struct event {
     _Atomic(struct capture_point *) captured;
 };
 
-/* Returns NULL when there are too many events. */
+/* Returns NULL, with a log line, when there are too many events or memory is short. */
 struct event *event_create(uint32_t owner, unsigned int flags);
 
 /* Returns false for an invalid handle. */

@@ -14,8 +14,8 @@
 /* First minor version of the protocol in which the FIFO of printf can have another size. */
 #define LIMITS_FIFO_SINCE 9
 
-/* Rounds or clamps `value` to what the device accepts. CUDA_ERROR_INVALID_VALUE,
- * CUDA_ERROR_UNSUPPORTED_LIMIT: the limit cannot be set. */
+/* Rounds or clamps `value` to what the device accepts. CUDA_ERROR_INVALID_VALUE: it is too large;
+ * CUDA_ERROR_UNSUPPORTED_LIMIT: the device has no such limit. */
 CUresult limits_adjust(CUlimit limit, size_t *value);
 
 /* The limit in force for `c`, and the limit that would be in force if `c` asked for `value`. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Signals of the worker, which implement events that several processes of a user share. Processes
- * tell each other in other ways that they recorded an event or wait for it. So both calls return
- * only when the worker has read the record. Any thread, with no lock held.
+ * tell each other in other ways that they recorded an event or wait for it. So signal_record and
+ * signal_await return only when the worker has read their record. Any thread, with no lock held.
  */
 #ifndef SHIM_CONTEXT_SIGNAL_H
 #define SHIM_CONTEXT_SIGNAL_H
@@ -27,8 +27,8 @@ CUresult signal_record(uint32_t signal, const struct stream *s, uint32_t event, 
 /* Makes later work of the stream wait for the signal's last record. */
 CUresult signal_await(uint32_t signal, const struct stream *s);
 
-/* signal_ask gives CUDA_ERROR_NOT_READY unless the last record is complete; signal_wait waits for
- * that. `owner`: index of the context. */
+/* signal_ask gives CUDA_ERROR_NOT_READY unless the last record is complete; signal_wait waits until
+ * it is complete. `owner`: index of the context. */
 CUresult signal_ask(uint32_t signal);
 CUresult signal_wait(uint32_t signal, uint32_t owner);
 

@@ -17,7 +17,7 @@
 #include "shim/lock.h"
 #include "shim/table.h"
 
-#define PRIORITY_SINCE 9 /* first minor version of the protocol with that record */
+#define PRIORITY_SINCE 9 /* first minor version of the protocol with WIRE_STREAM_PRIORITY */
 
 static struct stream early[TABLE_BLOCK] = {
     [STREAM_LEGACY] = {.handle = CU_STREAM_LEGACY, .hint = STREAM_HINT_FIRST},
@@ -36,7 +36,8 @@ static struct stream *nth(uint32_t id) {
 /* Streams whose ids are unused, the longest unused first. */
 static struct list unused = {&unused, &unused};
 
-/* Returns an unused stream whose earlier work is complete; NULL: there is none. */
+/* Returns the stream that is unused for longest; NULL when there is none or its earlier work is not
+ * complete. */
 static struct stream *take_unused(void) {
     struct stream *s = list_entry(unused.next, struct stream, unused);
     if (list_empty(&unused) || s->busy || !submit_done(s->id, submit_last(s->id))) return NULL;
@@ -71,7 +72,7 @@ CUresult stream_await(const struct stream *s, uint32_t on, uint64_t seq) {
                                                : submit_ordered(&rec, sizeof(rec), NULL, 0, NULL);
 }
 
-/* Makes a new stream wait for the position that all of its context waits for. */
+/* Makes a new stream wait for the position that every stream of its context waits for. */
 static CUresult begin_late(const struct stream *s, const struct context *c) {
     struct stamp_point at = stamp_point(atom_load_acquire(&c->awaits));
     return at.seq ? stream_await(s, at.stream, at.seq) : CUDA_SUCCESS;

@@ -76,7 +76,8 @@ CUresult stream_wait(const struct stream *s);
 /* Waits until everything sent before is complete, in all streams. */
 CUresult stream_drain(void);
 
-/* True when the stream has completed all that was sent to it; NULL: all streams. */
+/* True when the stream has completed all that was sent to it. The legacy stream includes every
+ * stream that synchronises with it; NULL: all streams. */
 bool stream_idle(const struct stream *s);
 
 /* Destroys a stream; unknown handles are ignored. */

@@ -7,15 +7,14 @@
 #include "shim/device/device_view.h"
 #include "shim/lock.h"
 
-static pthread_mutex_t hint_lock =
-    /* The lock of all hints, which are rarely set. */
-    PTHREAD_MUTEX_INITIALIZER;
+/* One lock for the hints of all streams, which are rarely set. */
+static pthread_mutex_t hint_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_waiting(CUsynchronizationPolicy p) {
     return (unsigned)p >= CU_SYNC_POLICY_AUTO && (unsigned)p <= CU_SYNC_POLICY_BLOCKING_SYNC;
 }
 
-/* Checks a window. The accesses that miss cannot be the ones that persist. */
+/* Checks a window. Accesses that miss cannot have the property `persisting`. */
 static bool is_window(const CUaccessPolicyWindow *w) {
     return w->num_bytes <= (size_t)device_view(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE) &&
            w->hitRatio >= 0 && w->hitRatio <= 1 &&

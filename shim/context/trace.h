@@ -60,8 +60,8 @@ void trace_end(void);
 /* Hands out all complete items. Never waits. */
 void trace_collect(void);
 
-/* Counts the operations dropped since the last call, because too many were pending or no events
- * were left. */
+/* Returns how many operations were dropped since the last call: too many were pending, no events
+ * were left, or the context ended. */
 uint64_t trace_dropped(void);
 
 extern _Atomic uint32_t trace_active;
@@ -70,8 +70,8 @@ static inline bool trace_on(void) {
     return __builtin_expect(atom_load_relaxed(&trace_active) != 0, 0);
 }
 
-/* Called when a graph is launched. The first time it logs that the graph's operations are not
- * traced. */
+/* Called when a graph is launched. The first time while a trace is active, logs that the graph's
+ * operations are not traced. */
 void trace_graph(void);
 
 /* Adds a kernel that was just sent. `item` holds the kernel's part and the call's times; the
