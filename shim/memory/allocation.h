@@ -19,9 +19,10 @@ struct allocation_info {
     uint64_t id;        /* id of the physical memory (identity.h) */
 };
 
-/* allocation_make allocates memory to be mapped in this window; allocation_open opens memory that
- * was exported with this key. Memory of this process has only one handle. Whole granules.
- * CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_FOUND. */
+/* allocation_make allocates memory, whole granules, that counts against the credit of this window.
+ * allocation_open opens memory that was exported with this key; if this process has it already, the
+ * result is the same handle with one more holder. CUDA_ERROR_OUT_OF_MEMORY: refused, or too many
+ * allocations; CUDA_ERROR_NOT_FOUND: no memory has this key. */
 CUresult allocation_make(enum mem_window window, uint64_t bytes, unsigned int types,
                          CUmemGenericAllocationHandle *handle);
 CUresult allocation_open(const uint64_t *key, unsigned int types,
@@ -29,15 +30,15 @@ CUresult allocation_open(const uint64_t *key, unsigned int types,
 
 /* Returns false for an invalid handle. */
 bool allocation_look(CUmemGenericAllocationHandle handle, struct allocation_info *out);
-/* Drops one holder of the handle. */
+/* Drops one holder of the handle. Returns false for an invalid handle. */
 bool allocation_release(CUmemGenericAllocationHandle handle);
-/* Stores the key by which other processes open it, once the worker has sent it. */
+/* Stores the key by which other processes open the segment, once the worker has sent it. */
 void allocation_know(uint32_t segment, const uint64_t *key);
 /* Returns the key, asking the worker if needed. */
 CUresult allocation_key(CUmemGenericAllocationHandle handle, uint64_t *key);
 
-/* Counts a range of addresses that maps the allocation, which lives as long; allocation_hide undoes
- * that. */
+/* Counts one more address range that maps the allocation and keeps it alive; allocation_hide counts
+ * one less. False for an invalid handle. */
 bool allocation_show(CUmemGenericAllocationHandle handle, struct allocation_info *out);
 void allocation_hide(uint32_t segment);
 /* Returns the handle of a mapped allocation, with one more holder. */

@@ -26,7 +26,8 @@ static struct {
 } backlog;
 static __thread bool must_tell __attribute__((tls_model("initial-exec")));
 
-/* Stores a record. A program without memory for this has none for its own calls either. */
+/* Stores a record. Without memory for it the client is lost: the program has none for its own calls
+ * either. */
 static void keep_back(const union record *rec) {
     if (backlog.count == backlog.cap) {
         uint32_t cap = backlog.cap ? backlog.cap * 2 : 64;

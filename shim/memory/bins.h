@@ -31,7 +31,7 @@ typedef bool (*bins_done)(uint32_t stream, uint64_t seq);
 
 void bins_finish(struct bins *b);
 
-/* Returns 0 or -ENOMEM; then the block is not stored. */
+/* Stores a freed block. Returns 0, or -ENOMEM with the block not stored. */
 int bins_put(struct bins *b, const struct bins_block *block);
 
 /* Takes a block of exactly `capacity` that `stream` may use now; false when there is none. */

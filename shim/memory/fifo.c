@@ -20,12 +20,12 @@
 
 #define TEXT_TIMES 4u
 #define TEXT_MORE (64ull << 20) /* most bytes added to a limit */
-#define WINDOW_PARTS 16u        /* a default FIFO takes at most this part of the host window */
+#define WINDOW_PARTS 16u        /* a default FIFO takes at most 1/16 of the host window */
 
 static _Atomic uint64_t
     fifo_limit;       /* the limit that the ring has, or was refused; 0: no ring was made */
 static uint64_t ring; /* address of the ring; 0: the one in the completion page */
-static bool busy;     /* a thread is changing it */
+static bool busy;     /* a thread is changing the ring */
 static pthread_mutex_t fifo_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t room_for(uint64_t limit) {

@@ -12,11 +12,11 @@
 #include "shim/lock.h"
 #include "shim/memory/mem.h"
 
-#define SHOWN_SINCE 9 /* first minor version of the protocol that reports it */
+#define SHOWN_SINCE 9 /* first minor version of the protocol with wire_obtainable */
 
 static struct {
-    uint64_t most;     /* bytes in all */
-    uint32_t refusals; /* value of mem_refusals at that time */
+    uint64_t most;     /* bytes that the program could have in all, its used ones included */
+    uint32_t refusals; /* value of mem_refusals at the latest call */
 } seen;
 static pthread_mutex_t headroom_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -13,7 +13,8 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* Waits while the job waits for admission, because the number is unknown before. */
+/* Returns 0 with the number of bytes, or the sticky error. Waits while the job waits for admission,
+ * because the number is unknown before. */
 CUresult headroom_look(uint64_t *free_bytes);
 
 #endif

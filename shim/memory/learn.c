@@ -25,9 +25,9 @@ enum verdict { VERDICT_NONE, VERDICT_EPHEMERAL, VERDICT_PERSISTENT };
 struct key {
     uint64_t key;
     uint64_t looked; /* time of the last lookup, by the clock of lookups; 0: the entry is free */
-    uint64_t proved; /* boundaries at the last time that its blocks lived within an iteration */
+    uint64_t proved; /* number of boundaries when `proofs` was last raised */
     enum verdict verdict;
-    uint32_t proofs;
+    uint32_t proofs; /* iterations within which a block of this key lived */
 };
 
 enum life { LIFE_SETTLED, LIFE_ALIVE, LIFE_DEAD };
@@ -195,8 +195,9 @@ void learn_died(struct learn *l, uint64_t addr) {
 /* ---- boundaries ------------------------------------------------------------------------------ */
 
 /* True for a block that was certainly allocated before the boundary's last launch. Only ephemeral
- * blocks are announced; of another block it is known between which two announcements it was
- * allocated. If the launch lies between the same two, two boundaries since then are proof. */
+ * blocks are announced, so of another block we know only between which two announcements it was
+ * allocated. If the launch lies between the same two, two boundaries since the allocation are
+ * proof. */
 static bool before(const struct learn *l, const struct block *b, uint64_t filled) {
     if (b->ephemeral) return b->born <= filled;
     return b->born < filled || l->boundaries - b->boundaries >= 2;

@@ -25,7 +25,8 @@
 #include "shim/memory/learn.h"
 #include "shim/memory/vmem.h"
 
-/* Empty granules that each window keeps backed: enough for a loop that frees what it allocates. */
+/* Bytes of empty granules that each window keeps backed: enough for a loop that frees what it
+ * allocates. */
 #define MEM_DEVICE_CACHE (64ull << 20)
 #define MEM_HOST_CACHE (64ull << 20)
 #define MEM_HOST_GRANULE (2ull << 20)
@@ -35,8 +36,10 @@ __thread struct mem_thread mem_self;
 static struct vmem device[MEM_WINDOWS], host;
 static struct learn *lifetimes;
 _Atomic uint32_t mem_refusals;
-static uint64_t segment_bytes[MEM_WINDOWS]; /* held and requested bytes; includes arrays */
-/* The part of these that the worker has not answered yet: its credit does not count them. */
+static uint64_t
+    segment_bytes[MEM_WINDOWS]; /* bytes of segments, held or requested, and of arrays */
+/* Bytes of segments whose request the worker has not answered yet: its credit does not count them.
+ */
 static uint64_t asked_bytes[MEM_WINDOWS];
 static pthread_mutex_t mem_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -249,7 +252,8 @@ CUresult mem_take_device(const struct mem_place *place, enum mem_kind kind, uint
         err = vmem_settle(v, &ask, granted, addr);
     }
     if (!err) born(v, *addr, bytes, place->key);
-    backlog_need_memory(); /* it may lie in memory whose record another thread has not sent yet */
+    /* The block may lie in memory whose record another thread has not sent yet. */
+    backlog_need_memory();
     lock_leave(&mem_lock);
     if (!err) identity_forget(*addr, bytes);
     mem_tell();

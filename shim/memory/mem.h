@@ -64,12 +64,12 @@ int mem_init(void);
  * keeps often satisfies a second try. */
 CUresult mem_refused(CUresult r);
 
-/* True when the device pins host memory that it maps for good: the pages at these file offsets must
- * not be replaced. */
+/* True when the device pins, for good, the parts of the host window that it maps: the pages of the
+ * window's file at these offsets must not be replaced. */
 bool mem_host_is_pinned(void);
 
-/* Allocates host memory: MEM_POOLED, MEM_PINNED and later kinds. Aligned to 512, as all blocks are.
- * Before the device uses it, the caller calls mem_tell, with no lock held. */
+/* Allocates host memory, aligned to 512 bytes, as all blocks are. CUDA_ERROR_OUT_OF_MEMORY or the
+ * sticky error. Before the device uses it, the caller calls mem_tell, with no lock held. */
 CUresult mem_take(enum mem_kind kind, uint32_t owner, uint32_t detail, uint64_t bytes,
                   uint64_t *addr);
 
@@ -118,7 +118,8 @@ void mem_unreserve(uint64_t addr, uint64_t bytes);
  * window. */
 void mem_segment_ask(enum mem_window window, uint64_t bytes);
 void mem_segment_told(enum mem_window window, uint64_t bytes, bool granted);
-/* Counts memory of the device without an address: arrays of the device itself. */
+/* Counts device memory without an address, of arrays that the device lays out itself. `made`: false
+ * when the array was destroyed. */
 void mem_count_array(uint64_t bytes, bool made);
 /* Map a segment from its beginning at whole granules of reserved addresses, unmap it, or give it
  * up. They only change the allocator, as mem_keep does. */
@@ -126,25 +127,26 @@ void mem_segment_show(uint32_t segment, uint64_t addr, uint64_t bytes);
 void mem_segment_hide(uint64_t addr, uint64_t bytes);
 void mem_segment_close(enum mem_window window, uint32_t segment, uint64_t bytes);
 
-/* Makes the block's memory a segment for the rest of its life, which others open by its key.
- * `offset`: of the block in the segment. */
+/* Makes the memory of the block that begins at `addr` a segment for the rest of its life, which
+ * others open by its key. `offset`: bytes from the segment's beginning to the block.
+ * CUDA_ERROR_INVALID_VALUE: no block of device memory begins there. */
 CUresult mem_share(uint64_t addr, uint64_t *key, uint64_t *offset);
 
 /* Frees the memory of empty granules, so that others can have it. */
 void mem_trim(void);
 
-/* Called when a call frees memory that a graph allocated in the ephemeral window: the graph's
- * records announced it. Only changes the allocator, as mem_keep does. */
+/* Announces to the worker that a call freed memory which a graph allocated in the ephemeral window;
+ * the graph's records announced the allocation. The caller then calls mem_tell, as for mem_keep. */
 void mem_rest(uint64_t addr, uint64_t bytes);
 
 /* Also sends the records of other threads: for a request that depends on them. */
 void mem_tell_all(void);
 
-/* True when no window has addresses for that many bytes of device memory. Smaller requests are up
- * to the worker: a limit of the user may have been raised since the program was told its total. */
+/* True for more bytes than both windows of device memory have addresses. Smaller requests are up to
+ * the worker: a limit of the user may have been raised since the program was told its total. */
 bool mem_is_beyond(uint64_t bytes);
 
-/* Bytes of device memory in use, in whole granules. */
+/* Bytes of device memory in use, in whole granules; includes segments and arrays. */
 uint64_t mem_used(void);
 /* Bytes that the program could allocate, of the kind of which it can have most (wire_obtainable).
  */

@@ -16,7 +16,8 @@
 enum pool_home { POOL_OF_DEVICE, POOL_OF_HOST, POOL_MANAGED, POOL_HOMES };
 
 /* Takes a block that `stream` may use, from a pool or, for NULL, from the device's current one.
- * After CUDA_ERROR_OUT_OF_MEMORY, pool_reclaim_all may help. */
+ * After CUDA_ERROR_OUT_OF_MEMORY, pool_reclaim_all may help. CUDA_ERROR_INVALID_VALUE: the handle
+ * is invalid, or the pool was imported. */
 CUresult pool_take(CUmemoryPool handle, uint64_t bytes, const struct mem_place *place,
                    uint32_t stream, uint64_t *addr);
 
@@ -25,13 +26,14 @@ CUresult pool_give(const struct mem_block *b, uint32_t stream, uint64_t seq);
 /* Does the same for a MEM_PLAIN block: its memory is freed when that use is complete. */
 CUresult pool_give_plain(const struct mem_block *b, uint32_t stream, uint64_t seq);
 
-/* Free the memory of complete blocks: pool_reclaim_all frees all of it, and returns true when there
- * was any; pool_release_threshold frees what exceeds each pool's release threshold, as CUDA does at
- * synchronisations. */
+/* Free kept blocks whose last use is complete: pool_reclaim_all frees all of them, and returns true
+ * when there was any; pool_release_threshold frees what exceeds each pool's release threshold, as
+ * CUDA does at synchronisations. */
 bool pool_reclaim_all(void);
 void pool_release_threshold(void);
 
-/* Ends the pools of a context that ended; mem_release frees their kept blocks. */
+/* Called when a context has ended. The primary context owns all pools, which end with it;
+ * mem_release frees their kept blocks. */
 void pool_release(uint32_t owner);
 
 /* Creates a pool. `props`, checked: the most bytes in use at a time, 0 for no limit; the handle
@@ -45,13 +47,13 @@ bool pool_key(CUmemoryPool handle, uint64_t *key);
 bool pool_imported(CUmemoryPool handle, uint64_t *key);
 /* Returns false for an invalid handle and for a default pool. */
 bool pool_destroy(CUmemoryPool handle);
-/* Releases complete blocks until at most `keep` bytes are reserved. Returns false if `handle` names
- * no pool. */
+/* Frees kept blocks whose last use is complete until at most `keep` bytes are reserved, or none is
+ * left. Returns false if `handle` names no pool. */
 bool pool_trim(CUmemoryPool handle, uint64_t keep);
 bool pool_known(CUmemoryPool handle);
 
 /* The default pool of a home, and the current pool, which allocations without a pool use;
- * pool_choose accepts only a pool of that home. */
+ * pool_choose accepts only a pool of that home that was not imported. */
 CUmemoryPool pool_default(enum pool_home home);
 CUmemoryPool pool_chosen(enum pool_home home);
 bool pool_choose(enum pool_home home, CUmemoryPool handle);

@@ -25,7 +25,8 @@ CUresult virtual_unmap(uint64_t addr, uint64_t bytes);
 
 /* Makes adjacent whole mappings readable and writable, or inaccessible. */
 CUresult virtual_access(uint64_t addr, uint64_t bytes, bool accessible);
-/* Tells whether they are accessible; false when nothing is mapped there. */
+/* Tells whether the mapping that contains `addr` is accessible; false when nothing is mapped there.
+ */
 bool virtual_accessible(uint64_t addr, bool *accessible);
 
 /* Returns the handle of the allocation that is mapped there, with one more holder. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Address allocator of a window. Size classes have two steps for each doubling (1, 1.5, 2, 3, 4, 6
- * ... times 512 bytes), up to half a granule: at most a third of a small block is lost to rounding.
+ * Address allocator of a window. Size classes are 1, 2, 3, 4, 6, 8, 12 ... times 512 bytes, up to
+ * half a granule: of a request above 1 KiB, less than a third of the block is lost to rounding.
  */
 #include "shim/memory/vmem.h"
 
@@ -129,7 +129,7 @@ static uint64_t credit(const struct vmem *v) {
     return v->ops->credit ? v->ops->credit(v->arg) : UINT64_MAX;
 }
 
-/* Frees empty backed granules elsewhere if they are the reason why the request exceeds the credit.
+/* Frees the memory of all empty granules if only that memory makes the request exceed the credit.
  */
 static void make_room(struct vmem *v, uint64_t first, uint64_t n) {
     uint64_t missing = 0, limit = credit(v);

@@ -37,9 +37,9 @@ struct vmem {
     struct vmem_slab *partial[VMEM_CLASSES]; /* slabs with a free slot */
     struct vmem_slab *slabs;      /* all slabs, since leak checkers do not search mapped tables */
     uint64_t lowest;              /* no granule below it is free */
-    uint64_t cached, cache_limit; /* granules that are backed and empty */
-    uint64_t used_granules;       /* includes reserved granules */
-    uint64_t bare;                /* the part of these without memory and without a request */
+    uint64_t cached, cache_limit; /* granules that are backed and empty; the most to keep */
+    uint64_t used_granules;       /* granules of blocks, and of allocations in progress */
+    uint64_t bare;                /* used granules without memory and without a request for it */
     const struct vmem_ops *ops;
     void *arg;
 };
