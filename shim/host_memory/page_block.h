@@ -18,17 +18,19 @@
 int page_block_open(void);
 void page_block_close(int holder);
 
-/* Moves anonymous pages away to `*moved`; no thread can touch their old addresses. -EBUSY while a
- * device is writing to them (direct input), which is temporary; -EINVAL when the pages are not all
- * anonymous and alike. On failure nothing has changed. */
+/* Moves anonymous pages away to `*moved`, which the caller unmaps; no thread can touch their old
+ * addresses. -EBUSY while a device is writing to them (direct input), which is temporary; -EINVAL
+ * when the pages are not all anonymous and alike. On failure nothing has changed. */
 int page_block_away(int holder, uint64_t addr, uint64_t bytes, uint64_t *moved);
-/* Moves the pages back; no other memory was put in their place. */
+/* Moves the pages back, unmaps `moved` and ends the hold; no other memory was put in their place.
+ */
 void page_block_undo(int holder, uint64_t addr, uint64_t bytes, uint64_t moved);
 
-/* Write-protects pages of shared memory until the hold ends: also after -errno. */
+/* Write-protects pages of shared memory. 0 or -errno; the caller calls page_block_end in either
+ * case. */
 int page_block_still(int holder, uint64_t addr, uint64_t bytes);
 
-/* Lets all threads continue, with the pages that are there now. */
+/* Ends the hold: lets all threads continue, with the pages that are there now. */
 void page_block_end(int holder, uint64_t addr, uint64_t bytes);
 
 #endif

@@ -15,8 +15,9 @@ struct quiet {
     sigset_t before; /* signals that the caller had blocked */
 };
 
-/* Waits up to `patience_ns` for threads that still run. None of their stacks may be in [lo, hi).
- * True: all sleep until quiescence_end, and the caller's own signals are blocked as well. */
+/* Waits up to `patience_ns` for threads that still run. True: all sleep until quiescence_end, and
+ * the caller's own signals are blocked as well. False: some still run, or have their stack or their
+ * futex in [lo, hi). */
 bool quiescence_begin(struct quiet *q, uint64_t lo, uint64_t hi, uint64_t patience_ns);
 void quiescence_end(const struct quiet *q);
 

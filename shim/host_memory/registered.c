@@ -115,7 +115,8 @@ static const char *lay(struct entry *e, uint64_t patience_ns) {
     }
 }
 
-/* Returns the pages to the program. -EAGAIN when that was done next to running threads. */
+/* Returns the pages to the program. -EAGAIN when other threads ran meanwhile: the device then keeps
+ * access to the old contents only. */
 static int lift(struct entry *e, uint64_t lo, uint64_t hi, uint64_t patience_ns) {
     struct calm calm;
     page_exchange_begin(&calm, lo, hi, patience_ns);
@@ -151,18 +152,21 @@ static void take_away(struct entry *e) {
     if (lift(e, first_page(&e->range), end_page(&e->range), FORK_PATIENCE_NS) == 0) return;
     e->away = false;
     log_error("shim",
-              "what=\"the device lost access to registered memory, because the program forked "
-              "while other threads ran\" do=\"fork before the memory is registered\"");
+              "what=\"the device no longer sees what the program writes to its registered memory, "
+              "because the program forked while other threads ran\" do=\"fork before the memory is "
+              "registered\"");
 }
 
 static void lay_again(struct entry *e) {
     const char *why = lay(e, FORK_PATIENCE_NS);
     e->away = false;
     if (why)
-        log_error("shim",
-                  "what=\"the device lost access to registered memory when the program forked\" "
-                  "reason=\"%s\" do=\"fork before the memory is registered\"",
-                  why);
+        log_error(
+            "shim",
+            "what=\"the device no longer sees what the program writes to its registered "
+            "memory, because the program forked\" reason=\"%s\" do=\"fork before the memory is "
+            "registered\"",
+            why);
 }
 
 static void before_fork(void) {
@@ -370,7 +374,7 @@ static CUresult append(const struct registered_range *r) {
     return CUDA_SUCCESS;
 }
 
-/* True for memory that can be pinned. When the pages cannot be read, it is assumed to be. */
+/* True for memory that can be pinned; also when /proc/self/maps cannot be read. */
 static bool is_memory(const struct registered_range *r) {
     int saved = errno, prot = PROT_NONE, needs = PROT_READ;
     int err = pages_access(first_page(r), end_page(r), &prot);

@@ -2,8 +2,8 @@
  *
  * Host memory that the program registered itself. It stays the program's own, and copies treat it
  * as pageable, until it is mapped for the device. Then pieces of the host window replace its pages
- * (shadow.h, docs/adr/0015-registered-memory.md), and it is pinned memory with two addresses. Any
- * thread.
+ * (shadow.h, docs/adr/0015-registered-memory.md), or the device maps the file that other processes
+ * map too (share.h), and it is pinned memory with two addresses. Any thread.
  */
 #ifndef SHIM_HOST_MEMORY_REGISTERED_H
 #define SHIM_HOST_MEMORY_REGISTERED_H
@@ -24,7 +24,7 @@ bool registered_find(uint64_t addr, struct registered_range *out);
 bool registered_find_device(uint64_t device, struct registered_range *out);
 
 /* Registers a range. CUDA_ERROR_INVALID_VALUE for memory that does not exist, or is read-only and
- * not registered as such. */
+ * not registered as such; CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED; CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult registered_add(uint64_t addr, uint64_t bytes, unsigned int flags);
 
 /* Maps the range that contains `addr` for the device, if that is safe, and describes it in `out`.

@@ -15,8 +15,8 @@ struct shadow {
     uint64_t lo, hi; /* pages of the program, [lo, hi): more than are replaced */
     uint64_t window; /* address of `lo` in the window */
     uint64_t block;  /* block of the window that contains it */
-    uint32_t users;
-    bool worn; /* pages of the program may still be read from it, so the block is not freed */
+    uint32_t users;  /* registered ranges with pages in it */
+    bool worn;       /* pages of the program may still be read from it, so the block is not freed */
     struct parked *parked;
     struct shadow *next;
 };

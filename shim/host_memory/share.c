@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sends each file to the broker once, on the socket that carries nothing else. Records about its
- * ranges name it by a number for as long as one of its ranges is mapped.
+ * Sends each file to the broker once, on the connection's socket, because the ring carries no
+ * descriptors. Records about its ranges name it by a number for as long as one of its ranges is
+ * mapped.
  */
 #include "shim/host_memory/share.h"
 
