@@ -42,7 +42,8 @@ struct function {
     char *name;
     uint16_t generation;
     int carveout, cluster_policy, non_portable_cluster;
-    /* cluster that the program requires by attributes; zeros: none, or the kernel requires one */
+    /* cluster that the program requires by attributes; zeros: none, or the kernel itself requires
+     * one */
     uint32_t cluster[3];
     uint16_t launch_flags; /* flags of a launch without a cluster: the cluster that the kernel
                               requires */
@@ -63,7 +64,8 @@ static inline struct function *function_find(const void *handle) {
 
 /* The caller of the functions below has entered (image_enter). */
 
-/* Creates a kernel of the image, without a handle as yet; NULL when there are too many. */
+/* Creates a kernel of the image, without a handle as yet; NULL when there are too many or memory is
+ * short. */
 struct function *function_create(struct image *image, const char *name);
 /* Gives the kernel a handle, so that programs can use it. */
 void function_publish(struct function *f);

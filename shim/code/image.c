@@ -266,8 +266,8 @@ void image_release(uint32_t owner) {
     image_leave();
 }
 
-/* Loads the images in the order in which they were loaded first, so that each gets its old address.
- */
+/* Loads the images in the order of their indices, as programs load them, so that each variable gets
+ * its old address. */
 void image_restore_managed(void) {
     image_enter();
     for (uint32_t i = 0; i < image_limit; i++) {

@@ -37,8 +37,8 @@ struct image {
     struct image_global *globals;
 };
 
-/* Takes the lock for loading, queries to the worker and unloading. It is the one lock that is held
- * across round trips. No launch of a resolved kernel and no lookup takes it. */
+/* Takes the lock for loading, queries about code and unloading, which is held across round trips to
+ * the worker. No launch of a resolved kernel and no lookup takes it. */
 void image_enter(void);
 void image_leave(void);
 

@@ -22,7 +22,8 @@ struct jit {
  */
 void **jit_value(const struct jit *jit, CUjit_option option);
 
-/* Returns the buffer of CU_JIT_INFO_LOG_BUFFER or CU_JIT_ERROR_LOG_BUFFER, emptied. */
+/* Returns the buffer of CU_JIT_INFO_LOG_BUFFER or CU_JIT_ERROR_LOG_BUFFER, emptied; `text` is NULL
+ * unless the options give the buffer and its size. */
 struct image_log jit_open_log(const struct jit *jit, CUjit_option buffer);
 /* Sets the option for the buffer's size to the bytes written. */
 void jit_close_log(const struct jit *jit, CUjit_option buffer, const struct image_log *log);

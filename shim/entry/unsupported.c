@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every unsupported entry point ends here. It logs its name once, so that a failing program can be
- * understood, and returns CUDA_ERROR_NOT_SUPPORTED.
+ * Every unsupported entry point ends here. Its name is logged once, so that a failing program can
+ * be understood.
  */
 #include "shim/entry/unsupported.h"
 

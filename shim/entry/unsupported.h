@@ -8,7 +8,8 @@
 #include "proto/cuda/cuda_abi.h"
 #include "proto/gen/calls.h"
 
-/* Logs the name of the call once, and returns CUDA_ERROR_NOT_SUPPORTED. Any thread. */
+/* Logs the name of the call once, and returns CUDA_ERROR_NOT_SUPPORTED; before cuInit and in a
+ * forked child only returns CUDA_ERROR_NOT_INITIALIZED. Any thread. */
 CUresult unsupported_call(enum call call);
 
 #endif

@@ -59,7 +59,8 @@ typedef struct nvml_device *nvml_handle;
 #define NVML_BUS_ID_BYTES 32
 #define NVML_BUS_ID_OLD_BYTES 16
 
-/* The value of a caller's `version`: the struct's size, and its number above. */
+/* The value of a caller's `version`: the size of the struct in the low 24 bits, above them the
+ * number of the struct's version. */
 #define NVML_VERSION(type, number) ((unsigned int)(sizeof(type) | (number##u << 24)))
 
 struct nvml_memory {

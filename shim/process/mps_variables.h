@@ -11,7 +11,7 @@
 /* Prints the variables that are set to a value with an effect, as "X=1, Y=2"; returns how many. */
 int mps_variables_find(char names[MPS_VARIABLES_BYTES]);
 
-/* Reports them on standard error, the first time only. */
+/* Logs the variables that are set to a value with an effect, the first time only. */
 void mps_variables_say(void);
 
 #endif

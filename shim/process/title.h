@@ -20,7 +20,8 @@ void title_of(const char *words, size_t bytes, char out[TITLE_BYTES]);
  * (Python's multiprocessing). */
 bool title_is_parents(const char *words, size_t bytes);
 
-/* The title of this process: SALUS_JOB_NAME, else as above. */
+/* The title of this process: SALUS_JOB_NAME; else as above, from its own command line or that of
+ * the process whose function it runs; else the program's name. */
 void title_self(char out[TITLE_BYTES]);
 
 #endif
