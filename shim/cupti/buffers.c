@@ -15,7 +15,7 @@
 struct buffer {
     uint8_t *bytes; /* NULL: no buffer */
     size_t size, used;
-    size_t records, most; /* 0: as many as fit */
+    size_t records, most; /* number of records written; the most of them, 0: as many as fit */
 };
 
 static struct buffer current;

@@ -18,7 +18,7 @@ void buffers_put(const void *record, size_t bytes);
 /* Returns the current buffer to the program, if it holds a record. */
 void buffers_flush(void);
 
-/* Counts the records dropped since the last call. */
+/* Returns how many records were dropped since the last call. */
 uint64_t buffers_dropped(void);
 
 /* Moves *at to the record that follows it (NULL: to the first one). False: there is none, or the

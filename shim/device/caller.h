@@ -26,7 +26,7 @@ void caller_note_runtime(const void *caller);
 /* True when the current call came from such a file. Slow: for errors only. */
 bool caller_is_runtime(void);
 
-/* True when a file of this name ("/x/libcublasLt.so.13") is one of these libraries. */
+/* True when a file of this name ("/x/libcublasLt.so.13") is one of NVIDIA's libraries. */
 bool caller_is_library(const char *path);
 
 #endif

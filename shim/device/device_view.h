@@ -10,9 +10,9 @@
 
 #include "proto/cuda/cuda_abi.h"
 
-/* Returns true when there is an answer, in *value. 0 stands for attributes that CUDA defines and
- * the device's driver does not know. The capability is the device's; caller.h says which callers
- * are told another one. */
+/* Returns true when there is an answer, in *value. It is 0 for attributes that CUDA defines and the
+ * device's driver does not know, and for features that the job's capability lacks. The capability
+ * is the device's; caller.h says which callers are told another one. */
 bool device_view_attribute(CUdevice_attribute attribute, int *value);
 
 /* Returns 0 for an unknown attribute. */

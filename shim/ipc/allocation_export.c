@@ -16,7 +16,7 @@
 #include "shim/ipc/keyfile.h"
 #include "shim/memory/allocation.h"
 
-#define KEEP_SINCE 7 /* first minor version of the protocol with that message */
+#define KEEP_SINCE 7 /* first minor version of the protocol with WIRE_KEEP_MAGIC */
 
 struct sending {
     uint32_t segment;

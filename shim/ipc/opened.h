@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the user's other processes, opened by its key. Each allocation is mapped once, however
- * often it is opened. Any thread.
+ * Memory of the user's other processes, opened by its key. Each allocation is mapped once for each
+ * context, however often it is opened. Any thread.
  */
 #ifndef SHIM_IPC_OPENED_H
 #define SHIM_IPC_OPENED_H
@@ -32,7 +32,8 @@ CUresult opened_describe_pooled(uint64_t addr, struct opened_handle *out);
 
 /* Opens the block and returns its address here. Its memory stays until it is given back as often as
  * it was taken, even after the owner's process has ended. CUDA_ERROR_MAP_FAILED: it was freed, or
- * belongs to another user. `owner`: index of the context. */
+ * belongs to another user; CUDA_ERROR_INVALID_VALUE: the block does not lie in the allocation.
+ * `owner`: index of the context. */
 CUresult opened_take(const struct opened_handle *h, uint32_t owner, uint64_t *addr);
 /* Gives a block back. `pooled`: it was opened as the block of a pool. False when no such block is
  * open. */

@@ -32,8 +32,8 @@ struct array {
 /* Creates an array as `d` describes it. CUDA's errors; CUDA_ERROR_NOT_SUPPORTED, with a log line,
  * for unsupported kinds. `levels` 0: an array that is not mipmapped. */
 CUresult array_create(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, struct array **out);
-/* Releases the memory once no operation that was sent uses it. CUDA_ERROR_INVALID_HANDLE: `a` is a
- * level, which ends with its mipmapped array. */
+/* Waits until all work sent before is complete, then releases the memory.
+ * CUDA_ERROR_INVALID_HANDLE: `a` is a level, which ends with its mipmapped array. */
 CUresult array_destroy(struct array *a);
 /* Returns level `level` of a mipmapped array as an array, the same one each time. */
 CUresult array_part(struct array *a, uint32_t level, CUarray *out);

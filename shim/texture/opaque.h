@@ -18,7 +18,7 @@ CUresult opaque_make(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels, uint64_t
 /* Drops an array; it ends when no operation that was sent uses it. */
 void opaque_drop(uint64_t addr);
 
-/* True when the range lies in one of them. */
+/* True when the range lies in the addresses of one such array. */
 bool opaque_has(uint64_t addr, uint64_t bytes);
 
 #endif

@@ -21,7 +21,7 @@
 #include "shim/table.h"
 
 #define ENDED_MOST 65536u /* most destroyed objects that the worker keeps */
-#define ENDED_FEW 256u    /* the same, where each object belongs to the device */
+#define ENDED_FEW 256u    /* most destroyed objects where each belongs to the device */
 
 /* The number of an object. */
 struct place {

@@ -14,8 +14,9 @@ bool lookup_block(uint64_t addr, struct mem_block *out);
 /* The same, if the program may use `bytes` from `addr` on. Adjacent mappings count as one. */
 bool lookup_range(uint64_t addr, uint64_t bytes, struct mem_block *out);
 
-/* True for the range of the windows where the worker places variables of modules. The bounds of
- * single variables are not checked. */
+/* True for memory that belongs to no block: the part of the device window where the worker places
+ * variables of modules, without a check of a single variable's bounds; variables elsewhere
+ * (stray.h); and registered memory that has the same address on the device. */
 bool lookup_variable(uint64_t addr, uint64_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Pieces of the host window through which pageable memory is copied. A piece is reused when the
- * stream has completed the copy that reads it. Any thread.
+ * stream has completed the copy that uses it. Any thread.
  */
 #ifndef SHIM_TRANSFER_STAGING_H
 #define SHIM_TRANSFER_STAGING_H
@@ -20,6 +20,8 @@ struct staging {
     uint32_t slot;
 };
 
+/* Takes a piece that no copy uses any more. Waits for one when no further piece can be allocated.
+ * CUDA_ERROR_OUT_OF_MEMORY: there is not a single piece; or the sticky error. */
 CUresult staging_take(struct staging *out);
 
 /* Gives a piece back; its last use is `seq` of `stream`. */

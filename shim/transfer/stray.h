@@ -16,7 +16,7 @@ int stray_add(uint64_t addr, uint64_t bytes);
 /* Removes a range as it was added. */
 void stray_remove(uint64_t addr, uint64_t bytes);
 
-/* True when the whole range lies in one of them. */
+/* True when the whole range lies in one range that was added. */
 bool stray_has(uint64_t addr, uint64_t bytes);
 
 #endif

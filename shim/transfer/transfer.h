@@ -14,7 +14,8 @@
 
 struct stream;
 
-/* All sizes in bytes. A plain copy has height and depth 1, and ignores pitches and slices. */
+/* Width, pitches and slices in bytes; height in rows, depth in slices. A plain copy has height and
+ * depth 1, and ignores pitches and slices. */
 struct transfer {
     uint64_t dst, src;
     uint64_t width, height, depth;
@@ -22,8 +23,8 @@ struct transfer {
 };
 
 #define TRANSFER_DST_DEVICE 1u /* the destination must be device memory */
-#define TRANSFER_SRC_DEVICE 2u
-#define TRANSFER_ASYNC 4u
+#define TRANSFER_SRC_DEVICE 2u /* the source must be device memory */
+#define TRANSFER_ASYNC 4u      /* the program made an asynchronous call */
 
 /* The kinds of the two places of a checked transfer, which decide how it is carried out. */
 struct transfer_places {
@@ -55,7 +56,8 @@ void transfer_rows(uint64_t dst, uint64_t dst_pitch, uint64_t src, uint64_t src_
 
 /* Follows CUDA's rules on when the call returns. With pageable memory: when the program's buffer is
  * no longer needed or is filled. With pinned memory: at once if asynchronous, else when the copy is
- * complete. */
+ * complete. Between two places of the device: at once, unless SYNC_MEMOPS is set for one of them or
+ * for the context and the call is synchronous. */
 CUresult transfer_run(const struct transfer *asked, const struct stream *s, unsigned int flags);
 
 #endif

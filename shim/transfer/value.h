@@ -10,10 +10,11 @@
 
 #define VALUE_BATCH 255u /* most operations of a batch */
 
-/* Returns the record without stream and number. rec.op is 0 for operations that need no work here:
- * barriers and flushes, because the earlier work of a stream is visible to all later work.
- * CUDA_ERROR_INVALID_VALUE for an address outside of the program's memory;
- * CUDA_ERROR_NOT_SUPPORTED, logged by name. */
+/* Returns the record without stream and number. rec.op is 0 for a barrier, which needs no work
+ * here, because the earlier work of a stream is visible to all later work. CUDA_ERROR_INVALID_VALUE
+ * for an address outside of the program's memory, and for unknown operations and flags.
+ * CUDA_ERROR_NOT_SUPPORTED for flushes of remote writes and, logged by name, for atomic reductions.
+ */
 CUresult value_record(const CUstreamBatchMemOpParams *op, struct wire_value *out);
 
 /* Checks that all operations can be carried out. CUDA_ERROR_INVALID_VALUE also for an invalid
