@@ -490,8 +490,7 @@ void capture_leave(struct stream *s) {
     lock_leave(&graph_lock);
 }
 
-/* Called when a context ends. Invalidates the captures of its streams, and takes the streams out of
- * them. */
+/* Begins anew after each lane, because the lists have changed. */
 void capture_release(uint32_t owner) {
     struct list *c, *l;
     lock_enter(&graph_lock);

@@ -51,16 +51,18 @@ CUresult capture_refuse(struct stream *s);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* Records an event in a captured stream. `external`: adds a node, so that each launch of the graph
+ * records the event. */
 CUresult capture_record(struct stream *s, struct event *e, bool external);
 /* Records an event behind a part of the kernel that was captured last. `data`: the data of the edge
  * from that kernel. */
 CUresult capture_record_port(struct stream *s, struct event *e, CUgraphEdgeData data);
 /* Refuses a wait for, or a query of, a captured event from outside: CUDA_ERROR_CAPTURED_EVENT. That
- * invalidates an active capture, unless the query is about time (`time`). After the capture has
- * ended, the event counts as not recorded. */
+ * invalidates an active capture, unless the query is about time (`time`). CUDA_ERROR_INVALID_VALUE
+ * if the capture has ended or was invalid before. */
 CUresult capture_refuse_event(const struct event *e, bool time) __attribute__((cold));
-/* Makes a stream wait for an event, one of which is captured. `external`: wait as for a record
- * outside of the capture. */
+/* Makes a stream wait for an event; the stream or the event is captured. `external`: wait as for a
+ * record outside of the capture. */
 CUresult capture_wait(struct stream *s, const struct event *e, bool external);
 /* Called when an event is recorded outside of captures again. */
 void capture_forget(struct event *e);
@@ -84,7 +86,8 @@ CUresult capture_forbid_waiting(void);
 
 /* Called when a stream is destroyed. */
 void capture_leave(struct stream *s);
-/* Called when a context ends; ends all of its captures. */
+/* Called when a context ends: ends the captures that began in its streams, and invalidates those
+ * that its streams joined. */
 void capture_release(uint32_t owner);
 
 #endif

@@ -12,7 +12,9 @@ CUresult capture_send_copy(struct stream *s, const struct transfer *t, unsigned 
 CUresult capture_send_fill(struct stream *s, const struct fill *f);
 CUresult capture_send_values(struct stream *s, unsigned int count, CUstreamBatchMemOpParams *ops);
 CUresult capture_send_host(struct stream *s, const CUDA_HOST_NODE_PARAMS *host);
-/* Allocates memory of a graph, which the node already holds; and frees such memory. */
+/* capture_send_allocate adds a node that allocates `m` and takes over the caller's hold of it, also
+ * on failure. capture_send_free adds a node that frees the memory which begins at `addr`;
+ * CUDA_ERROR_INVALID_VALUE: no graph allocates it. */
 CUresult capture_send_allocate(struct stream *s, struct graph_memory *m);
 CUresult capture_send_free(struct stream *s, uint64_t addr);
 

@@ -23,8 +23,8 @@ CUresult tail_add(struct tail *t, const CUgraphNode *list, const CUgraphEdgeData
                   size_t count);
 /* Adds the nodes of an event that was recorded behind all of them. */
 CUresult tail_wait(struct tail *t, const CUgraphNode *list, CUgraphEdgeData data, size_t count);
-/* Makes all edges default edges, for a next node that is no kernel: only kernels can begin before
- * another ends. */
+/* Makes programmatic edges default edges, for a next node that is no kernel: only kernels can begin
+ * before another one ends. */
 void tail_make_plain(struct tail *t);
 /* Removes nodes that the program has destroyed since. */
 void tail_tidy(struct tail *t);

@@ -46,8 +46,9 @@ bool address_range_enter(struct address_range *r, uint32_t stream, uint64_t *mis
 /* Called when the launch was sent, as `seq` of the stream; 0: it was not sent. */
 void address_range_leave(struct address_range *r, uint32_t stream, uint64_t seq);
 
-/* Counters of cuDeviceGetGraphMemAttribute: the memory that backs rooms, the total, and the high
- * watermark of each. */
+/* Counters of cuDeviceGetGraphMemAttribute, in bytes: the memory that backs rooms, all memory
+ * allocated for rooms, and the high watermark of each. address_range_reset lowers a high watermark
+ * to the current value. */
 uint64_t address_range_count(CUgraphMem_attribute attr);
 void address_range_reset(CUgraphMem_attribute attr);
 

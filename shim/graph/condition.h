@@ -25,7 +25,8 @@ struct condition_shared {
     bool claimed; /* in use by an executable graph, for words that only one at a time may have */
 };
 
-/* Creates a condition. `bytes`: the size of the word and of the data behind it. */
+/* Creates a condition and adds it to the list. `bytes`: the size of the word and of the data behind
+ * it. CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult condition_create(struct condition **list, uint64_t bytes, uint32_t value, bool assigned,
                           uint64_t *addr);
 bool condition_has(const struct condition *list, uint64_t addr);

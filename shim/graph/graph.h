@@ -75,8 +75,8 @@ void graph_remove(struct graph_node *n);
  * conditional. */
 CUresult graph_change(struct graph_node *n, struct params *params);
 
-/* Creates the bodies of a conditional node: `count` empty graphs. They have no handle until a node
- * owns them. */
+/* Creates the bodies of a conditional node: c->count empty graphs that a node owns. `visible`: the
+ * program gets handles of them. */
 CUresult graph_make_bodies(struct params_choice *c, bool visible);
 
 /* Returns graph `i` inside of a node: a child graph, or a conditional node's body; NULL: no more.
@@ -94,7 +94,7 @@ void graph_claim(const struct graph *g, bool claimed);
 /* Adds an edge, which must not exist yet. A node has no edge to itself. */
 CUresult graph_link(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data);
 /* Removes an edge. CUDA_ERROR_INVALID_VALUE when there is no such edge; CUDA_ERROR_NOT_SUPPORTED
- * when addresses of allocations depend on it. */
+ * when the graph allocates or frees memory, because the choice of addresses may depend on it. */
 CUresult graph_unlink(struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data);
 
 /* Returns an order in which each node comes after those it depends on: graph.count nodes, which the

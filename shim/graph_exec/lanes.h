@@ -41,7 +41,7 @@ uint64_t lanes_put(struct lanes *l, uint32_t lane);
 /* The place after all records of the lane. */
 struct lanes_place lanes_end(const struct lanes *l, uint32_t lane);
 
-/* Counts the lanes that have a record; the first lane always counts. */
+/* Returns how many lanes a launch needs: the highest lane with a record, plus 1; at least 1. */
 uint32_t lanes_used(const struct lanes *l);
 
 #endif

@@ -15,8 +15,8 @@
 
 struct graph;
 
-/* Allows kernels to change the node, if the attribute says so, and writes the node's handle there.
- * This cannot be revoked. */
+/* Allows kernels to change the node, if the attribute says so, and writes the node's handle into
+ * the attribute. This cannot be revoked. */
 CUresult node_update_allow(struct params_kernel *k, CUlaunchAttributeValue *value);
 /* True when settings must be written; no launch of the graph may be in flight then. */
 bool node_update_stale(const struct graph *g);

@@ -44,11 +44,11 @@ struct part {
     uint32_t function_count;
     struct part_record *records;
     uint32_t record_count;
-    CUevent *waits; /* the waits after the first one, which is for the previous launch */
+    CUevent *waits; /* events that the part waits for, in slots from 2; slot 1: previous launch */
     uint32_t wait_count;
     struct part_rows *rows;
     uint64_t early_bytes; /* bytes of pageable memory that a launch reads at once */
-    bool awaited;         /* it writes pageable memory: a launch returns only when that is done */
+    bool awaited; /* the part writes pageable memory: a launch returns only when it is complete */
     struct part_buffer *buffers;
     struct part_choice *choices;
     struct part *next; /* the next part of the same program, begun earlier */
@@ -66,7 +66,7 @@ CUresult part_put_aside(struct part *p, const void *head, uint32_t head_bytes);
 CUresult part_put_function(struct part *p, uint32_t lane, CUhostFn fn, void *arg);
 CUresult part_put_record(struct part *p, uint32_t lane, CUevent event);
 CUresult part_put_event_wait(struct part *p, uint32_t lane, CUevent event);
-/* `bodies` may be empty. */
+/* Puts a conditional node. A part of `bodies` may have no records. */
 CUresult part_put_choice(struct part *p, uint32_t lane, const struct params_choice *n,
                          struct part *const *bodies);
 /* Puts a launch that kernels change at this address; it is the only record of `body`. */

@@ -25,10 +25,10 @@ CUresult program_build(struct graph *g, uint64_t handle, struct program **out,
                        struct function **ask);
 /* Nonzero while the program is still valid: kernels may have been unloaded. */
 int program_current(const struct program *p);
-/* Notes what a launch in this stream allocates and frees, and backs the memory. `missing`: bytes
- * that must be supplied first (address_range_supply). `again`: memory left allocated is freed
- * first. CUDA_ERROR_INVALID_VALUE: memory to allocate is allocated already, or memory to free is
- * not. The caller then calls mem_tell without the lock, before the launch. */
+/* Notes what a launch in this stream allocates and frees, and backs the memory. `again`: memory
+ * left allocated is freed first. CUDA_ERROR_INVALID_VALUE: memory to allocate is allocated already,
+ * or memory to free is not. CUDA_ERROR_OUT_OF_MEMORY: `missing` bytes must be supplied first
+ * (address_range_supply). The caller then calls mem_tell without the lock, before the launch. */
 CUresult program_begin_memory(const struct program *p, int again, uint32_t stream,
                               uint64_t *missing);
 /* Called when the launch was sent: `seq` is its end; 0: it was not sent. */
