@@ -173,7 +173,8 @@ static uint32_t group_count(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, uint32_t l
     return p->smCount ? p->smCount : left / whole * whole;
 }
 
-/* Checks all groups; `left` is then what they leave of it. `needed`: no group may be empty. */
+/* Checks all groups against `*left` multiprocessors, and reduces `*left` to those that no group
+ * has. `needed`: no group may have fewer than must be scheduled together. */
 static CUresult check_groups(const CU_DEV_SM_RESOURCE_GROUP_PARAMS *p, unsigned int groups,
                              bool needed, uint32_t *left) {
     const uint32_t all = *left;

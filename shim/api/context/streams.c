@@ -61,7 +61,7 @@ CUresult cuStreamQuery(CUstream hStream) {
     return state_fault();
 }
 
-/* Waits as the stream's hint says, or else as its context does. */
+/* Waits as the stream's hint says, or else as the current context does. */
 static CUresult wait_for(const struct stream *s) {
     CUsynchronizationPolicy policy = stream_hint_waiting(&s->hint);
     enum wait_how how = policy == CU_SYNC_POLICY_AUTO            ? ctx_waiting(ctx_current())

@@ -64,7 +64,8 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
     return CUDA_SUCCESS;
 }
 
-/* Refuses graphs that allocate or free memory, for the calls that do not support them. */
+/* Refuses graphs that allocate or free memory, or have conditional nodes or nodes that kernels
+ * change, for the calls that do not support them. */
 static CUresult check_plain(const struct graph *g) {
     return graph_is_bound(g) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
@@ -161,7 +162,7 @@ CUresult cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeI
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-/* Selects the runtime's names of types. The runtime adds this flag to all that it is asked for. */
+/* The flag for the runtime's names of types, which the runtime adds to every request. */
 #define DOT_RUNTIME_TYPES (1u << 1)
 
 /* Any other flag asks for more detail about each node. */

@@ -118,9 +118,9 @@ static uint32_t sms_of(const CUlaunchConfig *config) {
     return occupancy_calls_part(ctx_current() ? stream_find(config->hStream) : NULL);
 }
 
-/* Asks the device for a count. `*count` holds the result of the occupancy rules. The device may
- * answer less, because the multiprocessors of a cluster must lie together, or, over all of its
- * multiprocessors, more. */
+/* Asks the device for a count. `*count` is the result of the occupancy rules. The device's answer
+ * replaces it if that is less, because the multiprocessors of a cluster must lie together. A number
+ * of clusters on all multiprocessors is replaced in any case. */
 static CUresult ask_device(const struct function *f, const CUlaunchConfig *config, uint16_t flags,
                            bool largest, uint32_t *count) {
     struct wire_clusters rec = {.rec = {.op = WIRE_CLUSTERS},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Launches a kernel: checks the launch, gathers the parameters by the kernel's layout, sends one
- * record. Launch-bound programs depend on this path: no allocation, no system call, one lock.
+ * record. Launch-bound programs depend on this path: no allocation, one lock, and no system call
+ * unless the worker sleeps or the ring is full.
  */
 #include <string.h>
 

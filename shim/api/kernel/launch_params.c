@@ -23,8 +23,8 @@
 #include "shim/lock.h"
 
 /* The runtime passes a result on unchanged, so a runtime caller gets the result that the runtime
- * shows: 9 for a shape that no device supports, 701 for one that this kernel does not. Other
- * callers get 1, as for too much shared memory. */
+ * shows: 9 for a shape beyond the device's limits, 701 for one beyond the kernel's. Other callers
+ * get 1, as for too much shared memory. */
 CUresult launch_params_bad_shape(CUresult shown) {
     return caller_is_runtime() ? shown : CUDA_ERROR_INVALID_VALUE;
 }

@@ -60,7 +60,8 @@ CUresult launch_params_check_together(const struct wire_launch *l, const struct 
 /* Copies the parameter values from one buffer that is already laid out. */
 CUresult launch_params_unpack(const struct function *f, void **extra, unsigned char *to);
 
-/* Returns one of the first attributes: known, positive, and defined by the device alone. */
+/* Returns the device's limit of a launch's shape, from its description: always known and positive.
+ */
 static inline uint32_t launch_params_most(int attribute) {
     return (uint32_t)state.conn.description.attributes[attribute];
 }

@@ -15,8 +15,8 @@ struct stream;
  * own. */
 uint32_t occupancy_calls_resident(const struct function *f, uint32_t threads, uint64_t dynamic);
 
-/* The multiprocessors that kernels of the stream run on: a green context's, or all. NULL and a
- * default stream stand for the current context. */
+/* The number of multiprocessors that kernels of the stream run on: a green context's, or all. NULL
+ * and the legacy stream stand for the current context. */
 uint32_t occupancy_calls_part(const struct stream *s);
 
 #endif

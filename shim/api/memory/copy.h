@@ -8,7 +8,8 @@
 #include "proto/cuda/cuda_abi.h"
 #include "shim/transfer/transfer.h"
 
-/* Checks only the two places. A copy of nothing gets width 0. */
+/* Checks the two places by themselves: arrays, pitches and overflows, but not whether the memory
+ * exists. Adds the TRANSFER_* that the types of the places require to `*flags`. */
 CUresult copy_describe(const CUDA_MEMCPY3D *c, struct transfer *t, unsigned int *flags);
 
 #endif

@@ -15,7 +15,7 @@
  * CUDA_ERROR_NOT_SUPPORTED, with a log line, for what this driver does not support. */
 CUresult texture_desc(const struct texture *t, struct wire_texture *w);
 
-/* The most elements of this size that linear memory may have. */
+/* The most elements of this size that a texture of linear memory may have. */
 uint64_t texture_desc_width(uint32_t element_bytes);
 
 #endif

@@ -133,7 +133,8 @@ static CUresult put_object(struct texture_ref *t) {
     if (!t->bound && !t->object) return r;
     if (t->bound && !texture_desc(&t->as, &w)) r = texture_create(&w, &t->as, &made);
     if (!r) r = cuMemcpyHtoD_v2(t->variable, &made, sizeof(made));
-    if (!r) r = cuStreamSynchronize(CU_STREAM_LEGACY); /* other streams need not wait for it */
+    /* Streams that do not synchronise with the legacy stream would not wait for the copy. */
+    if (!r) r = cuStreamSynchronize(CU_STREAM_LEGACY);
     if (r) return r;
     if (t->object) texture_destroy(t->object, t->as.surface);
     t->object = made;
