@@ -14,8 +14,8 @@ struct asker {
     struct ctl_request request; /* filled by the caller; reused for each request */
     struct ctl_reply reply;
     enum ctl_record kind;
-    int count;
-    union ctl_any items[ASKER_ITEMS];
+    int count;                        /* records of the latest reply; may exceed ASKER_ITEMS */
+    union ctl_any items[ASKER_ITEMS]; /* the first ASKER_ITEMS records of the latest reply */
 };
 
 /* Sends a->request; aborts when the connection breaks. */

@@ -32,7 +32,8 @@ static void fail(const char *what) {
 
 #define REST_MS 20 /* time without an order, after which the worker sends a heartbeat */
 
-/* Creates a page that the receiver may only read; returns NULL when its size is too small. */
+/* Creates a page of `bytes` bytes that the receiver may only read. Returns its mapping, or NULL
+ * when `bytes` is not `whole`. */
 static void *make_page(const char *name, size_t bytes, size_t whole, int *fd) {
     void *map = NULL;
 
@@ -43,10 +44,11 @@ static void *make_page(const char *name, size_t bytes, size_t whole, int *fd) {
     return map;
 }
 
-/* A killed worker may still be running while the next one starts. */
+/* Protects the members of struct broker_rig_worker that are not atomic: a killed worker may still
+ * be running while the next one starts. */
 static pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;
 
-/* Answers the ATTACH of the broker's own trial job; does not count that job. */
+/* Answers the ATTACH of the broker's own trial job, which counts in `trials` only. */
 static void answer_trial(struct broker_rig_worker *w, int fd, const struct wire_worker_msg *m) {
     struct wire_worker_msg reply = {
         .kind = WIRE_ATTACHED, .job_id = m->job_id, .result = atomic_load(&w->trial_result)};

@@ -12,7 +12,7 @@
 
 #define RIG_GRANULE (64ull << 10)
 #define RIG_ALLOC (64 * RIG_GRANULE) /* bytes of a space's device window */
-#define RIG_HOST (20ull << 20)       /* bytes of its host window: two and a half pieces */
+#define RIG_HOST (20ull << 20)       /* bytes of a space's host window: two and a half pieces */
 /* Addresses that sanitizers also leave free. */
 #define RIG_DEV_BASE 0x567000000000ull
 
@@ -58,8 +58,8 @@ int cuda_rig_open(struct cuda_rig *r);
 void cuda_rig_close(struct cuda_rig *r);
 /* Keeps the memory of devices that are opened from now on. */
 void cuda_rig_keep(struct cuda_rig *r);
-/* Ends the device's process with its operations unfinished, then opens a device on the kept
- * memory. Returns open's result. */
+/* Ends the device with its operations unfinished, as the end of its process would, then opens a
+ * device on the kept memory. `options`: those of the new fake driver. Returns open's result. */
 int cuda_rig_die(struct cuda_rig *r, const struct fake_options *options);
 /* Releases the kept memory and keeps none from now on. */
 void cuda_rig_drop(struct cuda_rig *r);
@@ -78,7 +78,8 @@ void cuda_rig_unmap(struct cuda_rig *r, struct rig_space *s, uint32_t at, uint32
 
 /* Polls once; returns the number of operations that completed. */
 uint32_t cuda_rig_poll(struct cuda_rig *r);
-/* Waits until `done` operations have completed; returns false when they do not. */
+/* Waits until `done` operations have completed since the start; returns false when they do not in
+ * time. */
 bool cuda_rig_wait(struct cuda_rig *r, uint32_t done);
 
 /* A launch of one block of 32 threads with words as parameters. */

@@ -36,7 +36,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *parts, unsigned int *count,
     return CUDA_SUCCESS;
 }
 
-/* The descriptor is the partition's number itself. */
+/* The descriptor is the partition's number of multiprocessors. */
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *out, CUdevResource *parts,
                                    unsigned int count) {
     FAKE_CALL(false);

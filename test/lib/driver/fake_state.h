@@ -61,8 +61,8 @@ struct object {
     struct object *next;
     enum object_kind kind;
     uint64_t id, addr, bytes;
-    /* owner: the library of a module, the module of functions and variables, the green context
-     * of a stream */
+    /* owner: the library of a module; the module of functions, variables and references; the
+     * mipmapped array of a level; the array of a texture; the green context of a stream */
     struct object *owner;
     uint32_t sms;               /* green context: its multiprocessors */
     int fd, index, priority;    /* memory: fd; streams: index, priority */

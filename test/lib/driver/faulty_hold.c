@@ -14,9 +14,11 @@
 #define HOLDS 256u
 #define LOOK_US 100u
 
-/* A stalled stream that waits until its word has this value; the word only increases. */
+/* A word that stalled streams wait for, one at a time; the word only increases. */
 struct hold {
-    uint64_t value, until_ns; /* value 0: no stream waits for this word */
+    /* value: the one that the latest stream waits or waited for; until_ns: the time at which the
+     * word gets that value, 0: no stream waits */
+    uint64_t value, until_ns;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

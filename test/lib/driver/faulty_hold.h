@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-/* `library`: the driver, from dlopen. Does nothing if the driver cannot wait for values or the
- * table of stalled streams is full. */
+/* `library`: the driver, from dlopen. Ends the process if the driver has no waits for values.
+ * Does nothing if this wait fails or the table of stalled streams is full. */
 void faulty_hold(void *library, void *stream, uint32_t us) __attribute__((visibility("hidden")));
 
 #endif
