@@ -61,8 +61,8 @@ struct dev {
     bool fail_on;
     struct fake_launch *launches;
     uint32_t launch_count;
-    pthread_mutex_t reading; /* protects the members below */
-    pthread_cond_t changed;
+    pthread_mutex_t reading; /* protects reads_held and reads */
+    pthread_cond_t changed;  /* reads_held or reads has changed */
     bool reads_held;
     uint32_t reads;
     uint32_t most_inflight, violations, asked, exact;

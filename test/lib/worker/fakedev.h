@@ -44,8 +44,8 @@ extern const struct dev_recovery_ops fakedev_recovery;
 extern const struct dev_ops fakedev_arrays;
 #define FAKEDEV_ARRAYS 8u
 #define FAKEDEV_SEEN(handle) ((handle) ^ 0x5ee00000000)
-/* Settings of all references together: how many calls there were, the name in the latest, and
- * what it reads; `level_count` 0: nothing. */
+/* The settings of references: the number of calls that set one, the name and kind in the latest
+ * call, and the texture that the call gave; its level_count is 0 if it gave none. */
 struct fakedev_reference {
     uint32_t count;
     char name[64];
@@ -53,15 +53,15 @@ struct fakedev_reference {
     struct dev_texture texture;
 };
 struct fakedev_reference fakedev_reference(const struct dev *dev);
-/* The number of arrays. */
+/* The number of arrays in all spaces. */
 uint32_t fakedev_array_count(const struct dev *dev);
 
 /* While held, operations stay on their queues until fakedev_finish. */
 void fakedev_hold(struct dev *dev, bool held);
 /* While held, reading images and looking up kernels block, on whatever thread they run. */
 void fakedev_hold_reads(struct dev *dev, bool held);
-/* The number of blocked reads, each on its thread; and a wait for that number, which returns
- * false on timeout. */
+/* The number of blocked reads, each on its own thread. The second function waits until at least
+ * `count` reads are blocked; false on timeout. */
 uint32_t fakedev_reads(struct dev *dev);
 bool fakedev_await_reads(struct dev *dev, uint32_t count);
 /* The number of queues with an operation. */
@@ -71,21 +71,24 @@ uint64_t fakedev_head(const struct dev *dev, uint32_t busy_queue);
 /* Completes the first operation of the n-th busy queue. */
 void fakedev_finish(struct dev *dev, uint32_t busy_queue);
 void fakedev_finish_all(struct dev *dev);
-/* The same for an operation that was on the device for this long. */
+/* Completes the first operation of the n-th busy queue as if it had been on the device for `ns`.
+ * Later operations take that long too. */
 void fakedev_finish_after(struct dev *dev, uint32_t busy_queue, uint64_t ns);
 
-/* The number of launches so far, in order; `at` counts from 0. */
+/* The number of launches since the start or fakedev_forget_launches; and the token and the kernel's
+ * name of launch `at`, which counts from 0. */
 uint32_t fakedev_launches(const struct dev *dev);
 uint64_t fakedev_token(const struct dev *dev, uint32_t at);
 const char *fakedev_kernel(const struct dev *dev, uint32_t at);
-/* The level of the launch's queue at launch; and that of the n-th busy queue now. */
+/* The level that the queue of launch `at` had at that time, and the level of the n-th busy queue
+ * now; UINT32_MAX: there is none. */
 uint32_t fakedev_level(const struct dev *dev, uint32_t at);
 uint32_t fakedev_head_level(const struct dev *dev, uint32_t busy_queue);
-/* The queue's share of the multiprocessors; 0: all. */
+/* The n-th busy queue's number of multiprocessors; 0: all. */
 uint32_t fakedev_head_share(const struct dev *dev, uint32_t busy_queue);
-/* The priority with which the queue was created. */
+/* The priority with which the n-th busy queue was created. */
 int fakedev_head_priority(const struct dev *dev, uint32_t busy_queue);
-/* True while its kernels are paused. */
+/* True while the kernels of the n-th busy queue are paused. */
 bool fakedev_head_stands(const struct dev *dev, uint32_t busy_queue);
 /* Lets the kernel with this token, which must run and be the latest of its queue, launch a
  * graph. Returns the result; -ENOENT: there is no such kernel; -EPERM: the kernel belongs to no
@@ -104,8 +107,8 @@ struct fakedev_cost {
 };
 void fakedev_cost(struct dev *dev, const struct fakedev_cost *cost);
 
-/* The number of times that a caller asked when an operation began or ended. The device knows the
- * times of all. */
+/* The number of times that a caller asked for the begin and end of an operation. The device knows
+ * both for every operation. */
 uint32_t fakedev_asked(const struct dev *dev);
 /* The number of operations whose completion was to be exact, and the expected time of the latest
  * operation. */
@@ -113,12 +116,13 @@ uint32_t fakedev_exact(const struct dev *dev);
 uint64_t fakedev_expected_ns(const struct dev *dev);
 /* Most operations of one space that were on the device at once. */
 uint32_t fakedev_most_inflight(const struct dev *dev);
-/* Promises that the caller broke, and the latest one. */
+/* The number of promises that the caller broke. Sets *what, unless NULL, to a description of the
+ * latest; "": none is broken. */
 uint32_t fakedev_violations(const struct dev *dev, const char **what);
 uint32_t fakedev_spaces(const struct dev *dev);
 
-/* The number of calls so far of chunk_map and chunk_unmap; of chunk_copy, chunk_save and
- * chunk_load. */
+/* The number of calls so far of chunk_map and chunk_unmap; and the number of calls of chunk_copy,
+ * chunk_save and chunk_load. */
 uint32_t fakedev_maps(const struct dev *dev);
 uint32_t fakedev_moves(const struct dev *dev);
 /* The number of chunks cleared so far. */

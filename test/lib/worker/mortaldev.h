@@ -15,7 +15,7 @@ extern struct dev_ops mortaldev;
 
 /* Called before a device is opened. */
 void mortaldev_reset(void);
-/* The number of kernels on the device, in the order of their launches. */
+/* The number of kernels on the device; and the i-th of them, in the order of their launches. */
 uint32_t mortaldev_count(void);
 struct dev_op *mortaldev_at(uint32_t i);
 /* Completes the i-th kernel. */

@@ -26,7 +26,7 @@ struct wirebench {
     pthread_t thread;
     bool threaded;
     bool background_waits; /* wirebench_run does not wait for background tasks to end */
-    uint64_t clock_ns;     /* the time of each round; 0: real time */
+    uint64_t clock_ns;     /* the time that the worker's rounds are given; 0: real time */
     uint32_t next_job;
     uint32_t uid; /* uid of the next client that attaches */
     bool holds;   /* the next client that attaches is held until wireclient_begin */
@@ -54,11 +54,14 @@ struct wirebench *wirebench_start(const struct dev_ops *ops, uint32_t cap);
 struct wirebench *wirebench_start_as(const struct worker_config *as);
 void wirebench_thread(struct wirebench *b);
 void wirebench_stop(struct wirebench *b);
-/* Runs the loop until the worker is idle and no background task is in flight. */
+/* Runs the loop until the worker is idle and no background task is in flight. If the worker has a
+ * thread, only waits a moment. */
 void wirebench_run(struct wirebench *b);
 /* Runs, and returns the tokens that the fake device got since the last call; static text. */
 const char *wirebench_launched(struct wirebench *b);
-/* The worker's next message that is no heartbeat; false when there is none. */
+/* Sets *msg to the worker's next message, other than heartbeats, WIRE_RESUMED and batches of
+ * learned profiles, and *fd, unless NULL, to its first descriptor or -1. False when none comes in
+ * time. */
 bool wirebench_hear(struct wirebench *b, struct wire_worker_msg *msg, int *fd);
 
 /* Attaches a job with an empty reservation. The worker admits it at once, in a lane of its own,
@@ -73,9 +76,9 @@ int wireclient_try(struct wirebench *b, struct wireclient *wc, const struct wire
                    const int fds[3], int nfds);
 /* Windows at addresses that are free at present. */
 struct wire_windows wireclient_windows(void);
-/* Sends WIRE_DETACH and waits for WIRE_DETACHED. Does not free the client. */
 /* Sends WIRE_BEGIN. */
 void wireclient_begin(struct wireclient *wc);
+/* Sends WIRE_DETACH and waits for WIRE_DETACHED. Does not free the client. */
 void wireclient_detach(struct wireclient *wc);
 void wireclient_free(struct wireclient *wc);
 

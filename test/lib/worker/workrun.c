@@ -26,9 +26,9 @@ struct program {
     struct wireclient *c;
     enum doing doing;
     uint64_t wake_ns;             /* HOSTING, ENDING: the time at which that ends */
-    uint32_t iteration, launched; /* completed; launched of the next one's operations */
-    uint64_t completed, end_ns;   /* operations completed in all; end time of the present one */
-    uint64_t done_ns;             /* completion time of the latest one */
+    uint32_t iteration, launched; /* completed iterations; operations launched since the last */
+    uint64_t completed, end_ns;   /* operations completed in all; end of the present operation */
+    uint64_t done_ns;             /* completion time of the latest operation */
     uint64_t switched_bytes;      /* bytes of the job moved so far by spills and restores */
 };
 
