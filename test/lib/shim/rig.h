@@ -26,16 +26,17 @@
 #define RIG_ALLOC_BYTES (256ull << 20)
 #define RIG_MODULE_BYTES (16ull << 20)
 #define RIG_HOST_BYTES (256ull << 20)
-#define RIG_KEY 4711 /* key of every segment, and the next number; a segment has two granules */
+/* Keys of every segment and signal: RIG_KEY and the next number. A segment has two granules. */
+#define RIG_KEY 4711
 
-/* The handle that kernels get for a texture or surface with this number, for textures that are
- * passed to kernels. */
 #define RIG_CLUSTERS 3 /* active clusters; clusters have at most 4 blocks */
+/* The handle that kernels get for a texture or surface; `number`: the low 16 bits of the
+ * program's handle. */
 #define RIG_SEEN(number) (0x5ee0000000ull + (number) / 2)
 
-/* Connects, and makes the primary context current on this thread. Called once per process. */
 #define RIG_STREAMS (WIRE_STREAMS_FIRST + 64) /* the worker accepts stream ids below this */
 
+/* Connects, and makes the primary context current on this thread. Called once per process. */
 void rig_begin(void);
 
 /* ---- arrived records ------------------------------------------------------------------------- */
@@ -55,7 +56,8 @@ void rig_forget(void);
 void rig_stand(bool still);
 /* Reads but completes nothing; or resumes. */
 void rig_hold_streams(bool hold);
-/* Reads requests with this op, but answers none until rig_answer; 0: none is withheld. */
+/* Reads requests with this op, but answers none until rig_answer, which answers the latest and
+ * ends this. 0: none is withheld. */
 void rig_withhold(uint16_t op);
 void rig_answer(void);
 /* Waits until a withheld request was read. */
@@ -64,22 +66,24 @@ void rig_await_request(void);
 void rig_limit(uint64_t force);
 /* The next requests with this op fail with `err`; 0: they succeed again. */
 void rig_refuse(uint16_t op, int32_t err, const char *text);
-/* From now on the worker keeps segments for descriptors, as salusd does since 1.7. Returns the
- * latest requested number, and the descriptor that came with it, which the test owns; -1: none
- * came. Fails as MEM_EXPORT does. */
+/* From now on the worker keeps segments for descriptors, as salusd does since 1.7. Such requests
+ * fail while rig_refuse names MEM_EXPORT. */
 void rig_keeps(void);
+/* Sets *last to the latest such request. Returns the descriptor that came with the request, which
+ * the test owns then; -1: none came, or it was returned before. */
 int rig_kept(struct wire_file *last);
 /* Moves the job to another worker: sends its page, with the contents of the old one, and writes
  * the word. From here on only the new page is updated. */
 void rig_move(void);
-/* The broker's end of the socket; and the number of the latest page, as long as no thread moves
- * it. */
+/* The broker's end of the socket; and the number of moves so far, while no thread moves the job.
+ */
 int rig_peer(void);
 uint32_t rig_moved(void);
 
 /* Ends the context with this result. */
 void rig_fault(CUresult result);
-/* Prints text that a kernel wrote to the program's standard error or output. */
+/* Adds text as if a kernel had printed it; the library prints it to the program's standard error
+ * or output. */
 void rig_text(bool to_stderr, const char *text);
 /* Sets the credit in granules, in each window. */
 void rig_credit(uint64_t persistent, uint64_t ephemeral);
