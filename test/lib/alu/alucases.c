@@ -17,8 +17,7 @@ static uint64_t below(uint64_t n) {
     return (next() >> 16) % n;
 }
 
-/* A list is used a second time with doubled values where values are narrower than 64 bits: see
- * widened(). */
+/* Values narrower than 64 bits get other bits above them (widened16, widened32). */
 static const uint64_t edges16[] = {0,      1,      2,      3,      0x7f,   0x80,   0xff,   0x100,
                                    0x7fff, 0x8000, 0x8001, 0xffff, 0xfffe, 0xff80, 0xff7f, 31};
 static const uint64_t edges32[] = {

@@ -50,6 +50,7 @@ uint64_t alukernel_field(const struct alucase *c, char name);
 /* Computes the results of all instructions under test for one thread. */
 void alukernel_expect(const struct alukernel *k, const struct alucase *c, bool carry,
                       struct aluexpect *out);
+/* True if the result differs from the expected one by at most e->ulps. */
 bool alukernel_near(const struct alusubject *s, uint64_t got, const struct aluexpect *e);
 void alukernel_print(const struct alusubject *s, const struct alucase *c, uint64_t got,
                      uint64_t want, const char *what);

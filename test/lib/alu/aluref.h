@@ -45,11 +45,11 @@ bool aluref_convert(struct aluref *r);
 aluref_int aluref_value(uint64_t bits, enum ptx_type t); /* for integer types */
 uint64_t aluref_ones(uint32_t bits);
 aluref_real aluref_decode(uint64_t bits, enum ptx_type t); /* for floating-point types */
-/* flushes subnormals of that type to zero */
+/* Returns `v`, or zero with v's sign if it is a subnormal of `t`. */
 aluref_real aluref_flush(aluref_real v, enum ptx_type t);
 uint64_t aluref_nan(enum ptx_type t);
-/* The pattern in `t` of v + error, where |error| is less than half a unit in v's last place. A
- * zero result keeps v's sign. */
+/* The pattern in `t` of v + error. Of `error` only the sign counts; |error| is less than half a
+ * unit in v's last place. A zero result keeps v's sign. */
 uint64_t aluref_round(aluref_real v, aluref_real error, enum ptx_type t, enum ptx_round mode);
 /* The rounded sum, and in *error the rounding error. */
 aluref_real aluref_sum(aluref_real a, aluref_real b, aluref_real *error);

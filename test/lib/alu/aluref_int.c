@@ -184,7 +184,6 @@ static uint64_t permute(const struct aluref *r) {
     return d;
 }
 
-/* The selector of d.b3 comes first, as in the ISA's table. */
 static uint64_t shift(uint64_t x, uint64_t n, uint32_t bits, bool left, bool fill) {
     for (uint64_t k = 0; k < n && k < bits; k++)
         x = left ? (x << 1 | fill) & aluref_ones(bits) : x >> 1 | (uint64_t)fill << (bits - 1);

@@ -28,9 +28,10 @@ struct fleet_rig {
     uint32_t first[FLEET_RIG_JOBS], where_count; /* first: index in `where` */
     struct place_action actions[FLEET_RIG_JOBS];
     uint32_t action_count;
+    /* times that each job was started, has ended, and has run out of memory */
     uint32_t starts[FLEET_RIG_JOBS], ends[FLEET_RIG_JOBS], memory[FLEET_RIG_JOBS];
     struct place_event measured[FLEET_RIG_JOBS]; /* latest measurement of each job */
-    uint32_t measures;
+    uint32_t measures;                           /* measurements of all jobs */
 };
 
 /* Members that the test does not set must be 0. */

@@ -27,11 +27,13 @@ struct job {
     bool first;
     uint64_t turn, overtaken;
     int64_t told_ns, since_ns, started_ns;
-    uint64_t start; /* start time of this run; 0: not running */
+    uint64_t start; /* number of the latest start, counted over all jobs; 0: never started */
     struct seat seats[PLACEREF_SEATS];
     uint32_t seat_count;
     double speed, before;
-    uint32_t newcomer, shunned; /* indices of jobs; with the start of the run that is meant */
+    /* The job that came onto one of this job's GPUs last, and the job whose GPUs it avoids, each
+     * with the number of that job's start; PLACEREF_JOBS: none. */
+    uint32_t newcomer, shunned;
     uint64_t newcomer_start, shunned_start;
 };
 
@@ -63,7 +65,7 @@ struct placeref {
     uint32_t make_count;
     struct job jobs[PLACEREF_JOBS];
     uint64_t turns, node_turns, starts;
-    uint32_t kept_for; /* the node is kept for this job; PLACEREF_JOBS: for none */
+    uint32_t kept_for; /* nodes are kept for this job; PLACEREF_JOBS: for none */
     bool released;     /* nodes were kept and have been released */
     struct placeref_action actions[ACTIONS];
     uint32_t action_count, judged;

@@ -53,11 +53,12 @@ struct placeworld {
 void placeworld_init(struct placeworld *w, uint64_t seed, const char *policy, uint64_t salt);
 void placeworld_finish(struct placeworld *w);
 
-/* Draws one event and checks the answer. False: `broken` says what is wrong. */
+/* Draws up to four events and checks the answer to them. False: `broken` says what is wrong. */
 bool placeworld_step(struct placeworld *w);
 
+/* A random number below `below`. */
 uint64_t placeworld_draw(struct placeworld *w, uint64_t below);
-/* The world's record of a job or a node that the library knows. */
+/* A random job with a new name; the world does not know it. */
 struct place_job placeworld_job(struct placeworld *w);
 
 #endif

@@ -12,7 +12,7 @@
 #define LEAD_NS 10000u /* a stream has its next kernel this long before it runs dry */
 #define HOST_NS 50000u /* longest time between two launches of a host that does not wait */
 #define LATE_PART 50u  /* divisor of the slack of a late request */
-/* Share of the request's time: a shorter pause before it counts as none. */
+/* A pause before a request that is shorter than this share of the request's time counts as none. */
 #define PROMPT_MILLI 10
 /* Share of a job's requests without a pause, above which none counts as late. */
 #define STEADY_MILLI 950
