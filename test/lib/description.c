@@ -50,7 +50,7 @@ static void set_sizes(struct description *d) {
         {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0},
         {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0x3b},
         {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 4},
-        /* Attributes whose values are set elsewhere; those given here are not used. */
+        /* Attributes that Salus decides itself: programs never see these values. */
         {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, CU_COMPUTEMODE_EXCLUSIVE_PROCESS},
         {CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 1},
         {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1},

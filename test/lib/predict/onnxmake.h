@@ -31,13 +31,14 @@ const char *onnxmake_input(struct onnxmake *m, const char *name, int type, const
 void onnxmake_output(struct onnxmake *m, const char *name, int type, const char *sizes);
 void onnxmake_info(struct onnxmake *m, const char *name, int type, const char *sizes);
 
-/* Weights: the first without elements, as if an external file held them, the second with them.
- * Both return the name. */
+/* Adds float weights without elements, as if an external file held them; returns their name. */
 const char *onnxmake_weight(struct onnxmake *m, const char *sizes);
+/* A tensor without elements, which is not added to the graph. */
 Onnx__TensorProto *onnxmake_tensor(struct onnxmake *m, const char *name, int type,
                                    const char *sizes);
+/* Adds a constant with its elements, a vector or a scalar; returns its name. */
 const char *onnxmake_ints(struct onnxmake *m, int count, const int64_t *ints);
-const char *onnxmake_int(struct onnxmake *m, int64_t number); /* a scalar constant */
+const char *onnxmake_int(struct onnxmake *m, int64_t number);
 
 /* Adds a node: its inputs as a list of words ("" in it: no input), and one output with that
  * name, or a generated name where it is NULL. Returns the output's name. */

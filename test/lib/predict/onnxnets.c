@@ -178,7 +178,7 @@ static const char *number(struct onnxmake *m) {
     return v;
 }
 
-/* As PyTorch exported it before ONNX had an operator for it. */
+/* Layer normalisation, as PyTorch exported it before ONNX had an operator for it. */
 static const char *layer_norm(struct onnxmake *m, const char *x) {
     const char *d = ONNXMAKE_NODE(m, "Sub", x, mean(m, x));
     const char *v = mean(m, ONNXMAKE_NODE(m, "Pow", d, number(m)));

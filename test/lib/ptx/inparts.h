@@ -22,7 +22,7 @@ struct inparts {
 struct code_module *inparts_load(const struct ptx_module *ptx, const char *text, size_t bytes,
                                  struct code_env *env);
 
-/* Called before a launch of that kernel; inparts_end follows. */
+/* Called before a launch of kernel `f`; inparts_end follows. */
 void inparts_begin(struct inparts *p, struct ptxrun *r, const struct ptx_func *f,
                    const struct launch_config *config);
 /* Called after the launch ended with `err`; `run` runs another launch. Returns NULL, or the

@@ -29,8 +29,9 @@ struct ptxrun {
     struct runtime *runtime;           /* the device runtime; NULL unless ptxrun_runtime made one */
     struct grid_result result;
     char why[256];
-    char touches[256]; /* latest launch: "harmless" if it can be repeated, or the reason why not */
-    char text[8192];   /* output of printf and assert in kernels */
+    /* of the latest launch: "harmless" if it can be repeated, or the reason why not */
+    char touches[256];
+    char text[8192]; /* output of printf and assert in kernels */
     size_t text_len;
     uint32_t slice;       /* instruction budget of a step */
     uint32_t threads;     /* threads that step the grid; 1: the caller's only */

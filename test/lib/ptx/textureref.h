@@ -36,7 +36,7 @@ void textureref_gather(const struct dev_texture *t, const struct textureref_plac
                        struct textureref_value out[4]);
 bool textureref_same(const struct textureref_value *want, uint32_t got);
 
-/* The face of a cube and the position on it. */
+/* Returns the face of a cube that direction `d` meets; sets `at` to the position on it. */
 uint32_t textureref_face(const float d[3], float at[2]);
 
 /* A random texture description in `room` bytes at `memory`, with `dims` dimensions per layer. */

@@ -39,9 +39,9 @@ struct ranges *watched_begin(struct watched *w, const struct ranges *all,
                              const struct ranges *variables);
 /* Called after the launch. False: it wrote outside its ranges, at `*at`. */
 bool watched_end(const struct watched *w, uint64_t *at);
-/* Restores the memory from before the launch; `keep`: makes the current contents the ones to
- * restore. */
+/* Makes the current contents the ones that watched_end and watched_same compare with. */
 void watched_keep(struct watched *w);
+/* False: memory, in any range, differs from those contents, first at *at. */
 bool watched_same(const struct watched *w, uint64_t *at);
 
 #endif
