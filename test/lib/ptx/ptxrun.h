@@ -29,7 +29,7 @@ struct ptxrun {
     struct runtime *runtime;           /* the device runtime; NULL unless ptxrun_runtime made one */
     struct grid_result result;
     char why[256];
-    /* of the latest launch: "harmless" if it can be repeated, or the reason why not */
+    /* latest launch: "harmless" if it can be repeated, or the reason why not */
     char touches[256];
     char text[8192]; /* output of printf and assert in kernels */
     size_t text_len;

@@ -242,7 +242,7 @@ Test(shim_capture, a_stream_joins_by_an_event_and_must_come_back) {
     cr_assert_eq(cuEventQuery(event), CUDA_SUCCESS);
 }
 
-/* A helper destroys its stream after joining it (graphMemoryNodes). */
+/* CUDA's sample graphMemoryNodes destroys helper streams after it has joined them. */
 Test(shim_capture, a_stream_that_was_joined_may_be_destroyed) {
     CUgraph g;
     CUstream helper;
@@ -403,7 +403,8 @@ Test(shim_capture, a_graph_that_is_captured_into_is_not_destroyed) {
     cr_assert_eq(cuGraphDestroy(g), CUDA_SUCCESS);
 }
 
-/* A query about a captured event fails and invalidates the capture, except a query about time. */
+/* A query of a captured event, or a wait for it, fails and invalidates the capture. A query about
+ * its time only fails. */
 Test(shim_capture, a_question_about_its_event_invalidates_it) {
     CUevent later;
     CUgraph g;

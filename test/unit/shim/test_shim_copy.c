@@ -125,7 +125,8 @@ Test(shim_copy, one_with_attributes_is_a_copy) {
                  "several are in none");
 }
 
-/* A box of 10 x 3 x 2 from rows of 16 in layers of 4, copied to memory without gaps. */
+/* A box of 10 x 3 x 2 elements from rows of 16 and layers of 4 rows, copied to memory without
+ * gaps. */
 static CUDA_MEMCPY3D_BATCH_OP box_op(void) {
     return (CUDA_MEMCPY3D_BATCH_OP){
         .src = {.type = CU_MEMCPY_OPERAND_TYPE_POINTER,
@@ -143,7 +144,7 @@ Test(shim_copy, a_batch_of_boxes) {
     CUDA_ARRAY3D_DESCRIPTOR shape = {8, 8, 4, CU_AD_FORMAT_UNSIGNED_INT32, 1, 0};
     cr_assert_eq(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
     cr_assert_eq(cuArray3DCreate_v2(&array, &shape), CUDA_SUCCESS);
-    ops[1].dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY; /* elements of four bytes, so rows of 64 */
+    ops[1].dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY; /* elements of four bytes: source rows of 64 */
     ops[1].dst.op.array.array = array;
     ops[1].dst.op.array.offset = (CUoffset3D){1, 2, 1};
     ops[1].extent = (CUextent3D){5, 3, 2};
@@ -408,7 +409,8 @@ static void *make_call(void *arg) {
     return NULL;
 }
 
-/* Returns when the call has returned, or its thread sleeps for a stream that does not complete. */
+/* Makes the call on a thread while streams do not complete. True if the thread sleeps until they
+ * do; false if the call returns before. */
 static bool is_waited_for(struct call c) {
     pthread_t thread;
     bool asleep = false;

@@ -455,7 +455,7 @@ static void trim(void) {
     cr_assert_eq(cuDeviceGraphMemTrim(0), CUDA_SUCCESS);
 }
 
-/* Makes a graph that allocates memory, uses it, and frees it unless `kept`. */
+/* Makes an executable graph that allocates memory, uses it, and frees it unless `kept`. */
 static CUgraphExec allocating(uint64_t bytes, bool kept, CUdeviceptr *addr) {
     CUgraph g = make();
     CUgraphNode a;
@@ -542,7 +542,8 @@ Test(shim_graph, a_launch_that_failed_allocated_nothing) {
     cr_expect_eq(count_of(WIRE_MEM_USE) + count_of(WIRE_MEM_DROP), 0);
 }
 
-/* Neither a call nor another launch may free the memory, because the order would be undefined. */
+/* While the launch that allocates memory is being sent, neither a call nor another launch may free
+ * the memory: the order would be undefined. */
 Test(shim_graph, memory_that_a_launch_allocates_is_not_freed_beside_it) {
     CUgraph frees = make();
     CUgraphNode n;
@@ -907,7 +908,8 @@ Test(shim_graph, any_node_says_what_it_does) {
     cr_expect_eq(cuGraphNodeGetParams(n, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Structures from before that version lack the context at the end of the params. */
+/* Only cuGraphAddNode_v3 and cuGraphNodeSetParams_v2 read the context at the end of a node's
+ * params: the structures of older calls lack it. */
 Test(shim_graph, contexts_of_nodes_are_looked_at_since_there_are_some) {
     CUgraph g = make();
     CUgraphNode n;
@@ -936,8 +938,8 @@ Test(shim_graph, contexts_of_nodes_are_looked_at_since_there_are_some) {
 /* ---- conditions -------------------------------------------------------------------------------
  */
 
-/* Makes a conditional node with a launch of 100 + i in its i-th body, and a launch of 200 after
- * it. */
+/* Makes a graph of a launch of 1, a conditional node with a launch of 100 + i in its i-th body, and
+ * a launch of 200, in this order. Sets *decides to the word of the condition. */
 static CUgraph make_choice(CUgraphConditionalNodeType type, unsigned int bodies,
                            uint32_t **decides) {
     CUgraph g = make();

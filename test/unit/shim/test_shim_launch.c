@@ -22,7 +22,7 @@
 static const struct wire_param mixed_params[] = {{0, 1}, {8, 8}, {16, 4}, {20, 12}};
 static const struct wire_param large_params[] = {{0, 8}, {8, LARGE_BYTES - 8}};
 
-/* Exactly what a slot of the ring holds, and one byte more. */
+/* The first eight fill a slot of the ring exactly; the ninth is one byte more. */
 static const struct wire_param eight_params[] = {{0, 8},  {8, 8},  {16, 8}, {24, 8}, {32, 8},
                                                  {40, 8}, {48, 8}, {56, 8}, {64, 1}};
 
@@ -505,7 +505,8 @@ Test(shim_launch, a_part_of_the_device_holds_no_more_than_fit) {
 
 /* ---- modes of a launch ----------------------------------------------------------------------- */
 
-/* Launches with clusters of 16, or with that much shared memory. */
+/* Launches with attribute `id` set to `mode`, and with `shared` bytes of shared memory; if that is
+ * 0, with clusters of 16 blocks. */
 static CUresult launch_as(CUlaunchAttributeID id, unsigned int mode, unsigned int shared) {
     CUlaunchAttribute a[2] = {{.id = id}, {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}};
     CUlaunchConfig config = {16, 1, 1, 32, 1, 1, shared, NULL, a, shared ? 1 : 2};

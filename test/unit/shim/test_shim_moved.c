@@ -220,7 +220,8 @@ Test(shim_moved, nobody_writes_to_the_page) {
 
 /* ---- pages that cannot be mapped ------------------------------------------------------------- */
 
-/* Sends a message that is no valid move: `bytes` bytes of it, with this descriptor (-1: none). */
+/* Moves the job once, then sends the first `bytes` bytes of `m` with descriptor `fd` (-1: none) as
+ * its second move. */
 static void say(struct wire_moved m, size_t bytes, int fd) {
     rig_move();
     cr_assert(wait_follow());

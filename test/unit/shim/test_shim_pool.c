@@ -44,7 +44,7 @@ static uint64_t get(CUmemoryPool pool, CUmemPool_attribute attr) {
     return value;
 }
 
-/* Submits work that the stream has not completed. */
+/* Submits work to the stream, which does not complete while the rig holds streams. */
 static void occupy(CUstream s) {
     cr_assert_eq(cuMemsetD8Async(take(make(0), 64, s), 0, 64, s), CUDA_SUCCESS);
 }

@@ -489,7 +489,7 @@ static CUtexref reference(CUmodule *module) {
     return t;
 }
 
-/* Returns the only texture that was created. */
+/* Returns the record of the only texture that was created since rig_forget. */
 static const struct wire_texture *made(void) {
     const struct wire_texture *found = NULL;
     uint32_t bytes;

@@ -49,8 +49,8 @@ static CUmemGenericAllocationHandle make(uint64_t bytes) {
     return h;
 }
 
-/* Writes the records since rig_forget as text: an operation's letter, a segment's number, a
- * position in granules from `base`, a length. */
+/* Writes a record as text: the operation's letter, the segment's number, the position from `base`
+ * and the length, both in granules, and `?` for a request. Returns the length of the text. */
 static int describe(char *text, const struct wire_segment *s, CUdeviceptr base) {
     static const char letters[] = "mocsex"; /* MAKE OPEN CLOSE SHOW EXPORT SHARE */
     const struct wire_mem *m = (const void *)s;
@@ -116,7 +116,8 @@ Test(shim_virtual, memory_goes_with_its_last_mapping) {
     cr_expect_str_eq(sent(at), "c0 c1 ");
 }
 
-/* Blocks are allocated from the window's start, and a reservation belongs to no block. */
+/* Blocks are allocated from the window's start and reservations from its end; a reservation belongs
+ * to no block. */
 Test(shim_virtual, reserved_addresses_are_no_memory) {
     CUdeviceptr block, at = reserve(8 * G), second = reserve(G);
     struct mem_block b;
