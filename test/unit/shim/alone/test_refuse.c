@@ -39,7 +39,8 @@ static void need(bool holds) {
     if (!holds) _exit(99);
 }
 
-/* Fills `said` and `status`. */
+/* Runs the body in a child with this value of SALUS_LOG. Sets `said` to the child's standard error
+ * and `status` to its wait status. */
 static void run(const char *log, bool strict, void (*body)(void)) {
     int ends[2];
     cr_assert_eq(pipe(ends), 0);

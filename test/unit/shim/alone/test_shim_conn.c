@@ -31,7 +31,7 @@
 #define SECOND 0x310000000000ull
 #define CONNECTIONS_MOST 4 /* connections until the job is refused for good */
 
-/* The faults of the broker. */
+/* The faults of the broker, and the messages it received. */
 struct script {
     int refuse;           /* result of the offer */
     int major_off;        /* added to the version */

@@ -57,7 +57,7 @@ Test(shim_learn, one_that_is_alive_at_a_boundary_was_persistent) {
 Test(shim_learn, born_after_the_boundary_tells_nothing) {
     born(0x1000, KEY, EPHEMERAL);
     learn_died(l, 0x1000);
-    born(0x2000, KEY + 1, EPHEMERAL); /* the client is ahead: the boundary came before this one */
+    born(0x2000, KEY + 1, EPHEMERAL); /* the boundary came before this allocation */
     learn_boundary(l, ++boundaries, 1, 1);
     cr_assert(learn_ephemeral(l, KEY + 1, true));
     boundary();

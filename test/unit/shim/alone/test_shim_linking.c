@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Links at run time by one of NVIDIA's libraries. The shim reports a newer device to that library
- * than to programs, and its compiler emits PTX for that device. The test decides which library is
- * the caller.
+ * Links at run time by one of NVIDIA's libraries, and by a program. The shim reports a newer device
+ * to the library than to programs, and the library's compiler emits PTX for that device. The test
+ * decides which of them is the caller.
  */
 #include <criterion/criterion.h>
 

@@ -158,7 +158,7 @@ bool opened_give(uint64_t addr, bool pooled) {
     return false;
 }
 
-/* ---- replaced functions ---------------------------------------------------------------------- */
+/* ---- setup and helpers ----------------------------------------------------------------------- */
 
 static struct ctx_thread self;
 static struct context context, *stack[] = {&context};
@@ -207,8 +207,8 @@ static uint64_t take_pooled(uint64_t bytes) {
     return addr;
 }
 
-/* Returns the records since the last call, one letter each: B back, U unback, u use, d drop; `?`
- * marks a request. */
+/* Returns the records since the last call, one letter each: B back, U unback, u use, d drop, `!`
+ * another; `?` marks a request. */
 static const char *records(void) {
     static char text[2 * SENT_MAX + 1];
     int n = 0;
@@ -250,7 +250,7 @@ static uint64_t free_granules(void) {
     return free_bytes / GRANULE;
 }
 
-/* Makes the worker report that the persistent window can get this many granules, and grant them. */
+/* Makes the worker report that the persistent window can get this many granules. */
 static void can_have(uint64_t granules) {
     state.conn.minor = 9;
     atom_store_relaxed(&completion->obtainable.persistent, granules);
@@ -595,8 +595,8 @@ static int find(const uint64_t *list, int count, uint64_t addr) {
     return -1;
 }
 
-/* Checks that each announcement is of a block in backed memory, and that no block is announced
- * twice without a drop between. */
+/* Checks that no granule is backed twice, that each announcement is of a block in backed memory,
+ * and that no block is announced twice without a drop between. */
 static void check_records(void) {
     static bool has_memory[2 * HALF / GRANULE];
     static uint64_t alive_list[LIVE];

@@ -82,7 +82,8 @@ void share_hide(struct share *s) {
     free(s);
 }
 
-/* Counts threads without those of the test's library, which write to nothing here. */
+/* The number of threads that threads_count leaves out: at first those of the test's library, which
+ * write to nothing here. */
 static unsigned int strangers;
 
 static unsigned int threads(void) {
@@ -363,8 +364,8 @@ Test(shim_registered, only_what_is_ours_is_given_back) {
     cr_expect_not(view.readable, "pages came back that the program had given up");
 }
 
-/* Makes userfaultfd unavailable, unless the test's user may not change the user; returns whether
- * it is. */
+/* Makes userfaultfd unavailable. Returns false when the test may not change its user, or the new
+ * user may use userfaultfd too. */
 static bool without_holder(void) {
     if (geteuid() == 0 && syscall(SYS_setresuid, 65534, 65534, 0)) return false;
     prctl(PR_SET_DUMPABLE, 1);
@@ -503,7 +504,8 @@ static void *sleep_until_woken(void *arg) {
     return NULL;
 }
 
-/* The futex that the thread waits for is itself in the pages that are exchanged. */
+/* Starts a thread that sleeps until wake(); the futex that the thread waits for is in *s. Returns
+ * once the thread sleeps. */
 static pthread_t put_to_sleep(struct sleeper *s) {
     pthread_t thread;
     pthread_mutex_init(&s->lock, NULL);
@@ -655,7 +657,7 @@ static void *add_on(void *arg) {
     return NULL;
 }
 
-/* Checks that each word has the value last stored. */
+/* Checks that each word has the value last stored, and stores the next. */
 static void *store_on(void *arg) {
     volatile uint64_t *words = used->words;
     for (uint64_t n = 0; !stop; n++)
@@ -706,7 +708,7 @@ static void pass_the_ball(void) {
 
 static _Atomic uint64_t late; /* wake-ups that a waiting thread did not get */
 
-/* Returns 0, or -ETIMEDOUT if the other thread has stopped. */
+/* Returns 0 once the ball has come or `stop` is set, or an error: -ETIMEDOUT after five seconds. */
 static int wait_for_the_ball(uint32_t mine) {
     const struct timespec limit = {.tv_sec = 1};
     uint32_t ball;
@@ -826,7 +828,7 @@ Test(shim_registered, a_child_has_its_own) {
  *
  * Pages of the caller's own stack are exchanged. */
 
-#define CELLS 5 /* cells of each thread that has the page */
+#define CELLS 5 /* words on the stack that are registered together */
 
 static size_t stack_bytes(void) {
     pthread_attr_t a;

@@ -36,7 +36,7 @@ static int taken[WIRE_FILES]; /* descriptors that the worker has, or -1 */
 static int sent;              /* number of files sent */
 static int32_t answer;        /* result of later requests */
 static uint16_t refused;      /* requests with this op fail with `answer`; 0: all */
-static uint64_t used;         /* bytes of the window */
+static uint64_t used;         /* bytes of the window that are in use */
 static int blocks;
 static bool has_window = true;
 static bool free_there; /* the program's address range is free in the worker */
