@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program that is shown no devices.
+ * The only program that is shown no devices: nvcc's query of the native architecture.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

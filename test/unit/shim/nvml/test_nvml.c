@@ -36,7 +36,8 @@ static void end(void) {
 TestSuite(nvml, .init = begin, .fini = end, .timeout = 60);
 TestSuite(nvml_alone, .timeout = 60);
 
-/* Adds a job of this process with that much memory, and a busy device. */
+/* Adds a job of this process that has `memory_bytes` of the device's GiB. Returns the connection,
+ * whose end ends the job. */
 static int add_job(uint64_t memory_bytes) {
     int fd = broker_rig_connect(&rig, "job.sock"), fds[WIRE_FD_COUNT];
 
