@@ -382,7 +382,8 @@ static void *launch_elsewhere(void *arg) {
     return (void *)(uintptr_t)r;
 }
 
-/* A launch returns when its output is in pageable memory; later reads of that memory see it. */
+/* A launch returns when its output is in pageable memory; later nodes that read the memory see the
+ * output. */
 Test(shim_graph, a_launch_returns_when_pageable_memory_is_written) {
     CUgraph g = make();
     CUgraphNode out, in;
@@ -495,7 +496,8 @@ Test(shim_graph, its_memory_is_there_from_the_first_launch_on) {
     cr_assert_eq(graph_bytes(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), RIG_GRANULE);
 }
 
-/* The worker gets the list of memory that is alive at the end of an iteration. */
+/* The worker hears of each allocation and each free of a launch, in order, so that it knows which
+ * memory is alive at the end of an iteration. */
 Test(shim_graph, the_worker_hears_what_is_allocated_when) {
     CUgraph g = make();
     CUgraphNode a, b;
@@ -1188,7 +1190,7 @@ Test(shim_graph, a_body_holds_what_can_run_any_number_of_times) {
     cr_assert_eq(cuGraphInstantiateWithFlags(&e, g, 0), CUDA_SUCCESS);
 }
 
-/* In a loop that runs three times the inner condition has the value last written. */
+/* A condition inside a loop gets its default once in a launch, not in each round of the loop. */
 Test(shim_graph, defaults_are_assigned_where_the_launch_begins) {
     CUgraph g = make();
     CUgraphNode outer, inner;

@@ -64,7 +64,7 @@ static CUgreenCtx make(CUdevResource *from, unsigned int count) {
     return green;
 }
 
-/* A device that cannot be partitioned must not return a partition. */
+/* Multiprocessors of a device that cannot be partitioned are split in name only. */
 Test(shim_green, a_device_that_is_not_split_has_no_green_contexts) {
     CUdevResource part;
     CUdevResourceDesc desc;

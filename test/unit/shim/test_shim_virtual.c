@@ -290,7 +290,7 @@ Test(shim_virtual, a_descriptor_that_is_refused_leaves_nothing) {
 Test(shim_virtual, sockets_without_a_key_are_refused) {
     const struct {
         int type;
-        uint32_t kind, off; /* offset of the magic number */
+        uint32_t kind, off; /* off: added to the magic number */
         size_t bytes;
     } odd[] = {{SOCK_SEQPACKET, 77, 0, sizeof(struct keyfile)},
                {SOCK_SEQPACKET, KEYFILE_ALLOCATION, 1, sizeof(struct keyfile)},

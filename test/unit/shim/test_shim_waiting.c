@@ -297,8 +297,8 @@ static CUresult ask_stream(void *arg) {
     return cuStreamQuery(arg);
 }
 
-/* Text is printed even for a context that is known to have ended: a failed assertion may have
- * ended it. */
+/* Waits, but not queries, print text even for a context that is known to have ended: a failed
+ * assertion may have ended the context. */
 Test(shim_waiting, text_is_shown_by_who_waits_in_vain) {
     CUstream s;
     CUevent e;
