@@ -412,8 +412,7 @@ Test(shim_conn, workers_that_end_one_after_the_other_are) {
     cr_assert_eq(s.connections, CONNECTIONS_MOST);
 }
 
-/* A worker that ends while the client asks for another place is no reason to refuse the job,
- * either. */
+/* When a worker ends while the client asks for another place, the client connects again, too. */
 Test(shim_conn, a_loss_that_crossed_its_answer) {
     struct script s = {.late = true, .lost = 1000};
     block_first();

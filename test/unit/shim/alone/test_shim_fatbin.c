@@ -113,7 +113,7 @@ struct entry {
 };
 _Static_assert(sizeof(struct entry) == 64, "an entry's header");
 
-/* One entry of PTX for sm_75, whose payload are eight bytes. */
+/* One entry of PTX for sm_75, with a payload of eight bytes. */
 struct one {
     struct header h;
     struct entry e;

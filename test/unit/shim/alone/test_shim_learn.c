@@ -125,7 +125,7 @@ Test(shim_learn, an_address_is_used_again) {
 
 /* ---- from the persistent window -------------------------------------------------------------- */
 
-/* An iteration in which a block from the call for long-lived memory is allocated and freed. */
+/* An iteration in which a block of the persistent window is allocated and freed. */
 static void step_without_announcements(uint64_t key) {
     born(0x1000, key, PERSISTENT);
     learn_died(l, 0x1000);

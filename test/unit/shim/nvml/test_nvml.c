@@ -344,7 +344,7 @@ static void begin_two(void) {
 
 TestSuite(nvml_two, .init = begin_two, .fini = end, .timeout = 60);
 
-/* Returns the second characters of the UUIDs of all devices. */
+/* Sets CUDA_VISIBLE_DEVICES to `list`. Returns the first digits of the UUIDs of all devices. */
 static const char *devices_with(const char *list) {
     static char found[16];
     unsigned int count, index;
