@@ -21,7 +21,7 @@
 
 struct fake_options {
     uint64_t granule, free_bytes; /* 0: 64 KiB, 1 GiB */
-    int greatest;                 /* priorities are from 0 to this, which is not above 0 */
+    int greatest;                 /* greatest priority of streams, at most 0; the least is 0 */
     bool hint_ignored;            /* reserves addresses elsewhere than requested */
     bool no_green;                /* the device cannot be split */
     bool host_elsewhere;          /* registered memory has another address on the device */
@@ -39,7 +39,7 @@ struct fake_left {
 
 struct fake_launch {
     unsigned int grid[3], block[3], cluster[3], shared_bytes;
-    int cooperative, shared_allowed;
+    int cooperative, shared_allowed; /* shared_allowed: bytes that the function was allowed */
 };
 
 /* A texture as the caller described it, without the array. */

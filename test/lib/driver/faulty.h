@@ -39,6 +39,7 @@ struct faulty_control {
     bool (*gives_back)(uint32_t call);
     /* Sets one rule, or none (NULL); revives the context and resets counts to 0. */
     void (*set)(const struct faulty_rule *rule);
+    /* The number of calls with this index in calls.def since the rule was set. */
     uint32_t (*count)(uint32_t call);
     /* The number of calls that were made to fail, not counting calls after a context's end. */
     uint32_t (*fired)(void);

@@ -2,9 +2,10 @@
  *
  * Runs PTX text without a device: parses it, loads it, and launches on this thread or on several.
  * Buffers have exactly the size asked for, so that the byte after them is out of bounds. Failures
- * that a test does not expect print a message and abort. Launches whose accesses
- * daemon/device/touch knows may access nothing else. Launches that may be split into parts are
- * repeated in parts and must leave the same memory.
+ * that a test does not expect print a message and abort. The first launches (watched_wanted) whose
+ * accesses daemon/device/touch knows may access nothing else, and are repeated if they can be.
+ * Launches that may be split into parts are repeated in parts. Repeated launches must leave the
+ * same memory.
  */
 #ifndef TEST_LIB_PTXRUN_H
 #define TEST_LIB_PTXRUN_H
@@ -34,7 +35,7 @@ struct ptxrun {
     char text[8192]; /* output of printf and assert in kernels */
     size_t text_len;
     uint32_t slice;       /* instruction budget of a step */
-    uint32_t threads;     /* threads that step the grid; 1: the caller's only */
+    uint32_t threads;     /* threads that step the grid, at most 16; 1: the caller's only */
     uint32_t shared;      /* dynamic shared memory of launches */
     uint64_t stack_bytes; /* CU_LIMIT_STACK_SIZE */
     uint32_t cluster[3];  /* cluster shape of launches; zeros: none */
@@ -68,9 +69,9 @@ void *ptxrun_alloc(struct ptxrun *r, size_t bytes);
 /* Gives launches a device runtime with this limit of pending launches. */
 void ptxrun_runtime(struct ptxrun *r, uint32_t pending);
 
-/* Launches with `count` 64-bit parameters, given as variadic arguments. The kernel's parameter
- * layout decides how many bytes of each are passed; the last parameter gets all remaining
- * values. Returns the result's error. */
+/* Launches with `count` 64-bit parameters, at most 16, given as variadic arguments. The kernel's
+ * parameter layout decides how many bytes of each are passed; the last parameter gets all
+ * remaining values. Returns the result's error. */
 int ptxrun_launch(struct ptxrun *r, const char *kernel, uint32_t grid, uint32_t block,
                   uint32_t count, ...);
 int ptxrun_launch3(struct ptxrun *r, const char *kernel, const uint32_t grid[3],
