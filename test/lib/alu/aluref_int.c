@@ -132,7 +132,8 @@ static void put(uint64_t *d, uint32_t n, bool v) {
     if (n < 64) *d = (*d & ~(1ull << n)) | (uint64_t)v << n;
 }
 
-/* A bit position or length: in 64-bit fields the whole operand counts. */
+/* A bit position or length: the operand's low byte in fields of 32 bits; in fields of 64 bits its
+ * low 32 bits, at most 64. */
 static uint32_t place(uint64_t v, uint32_t bits) {
     if (bits == 32) return v & 0xff;
     return (v & 0xffffffff) < 64 ? (uint32_t)v : 64;

@@ -21,7 +21,7 @@
 struct seen { /* state of a job as seen so far */
     bool turn, boundary, left;
     uint32_t open;    /* operations in flight */
-    uint64_t done_ns; /* completion time of the latest one */
+    uint64_t done_ns; /* completion time of the latest operation */
 };
 
 struct reader {
